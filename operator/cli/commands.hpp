@@ -40,7 +40,10 @@ struct plan_options {
     std::string ns = "default";
     std::string now;                ///< RFC 3339; empty: the epoch, with `at` the present time
     bool tensorboard_kind = false;  ///< the cluster serves TensorStack's TensorBoard
-    std::vector<std::string> at;    ///< a recording, in place of `files`
+    std::string default_scheduler;  ///< as of `run`
+    /// Schedulers of gangs whose objects the cluster serves; none: all.
+    std::vector<std::string> schedulers;
+    std::vector<std::string> at;  ///< a recording, in place of `files`
 };
 int plan(const plan_options& options, std::ostream& out, std::ostream& err);
 int plan_at(const plan_options& options, std::ostream& out, std::ostream& err);
@@ -220,6 +223,7 @@ struct run_options {
     progress_options progress;
     log_options log;
     scope_options scope;
+    std::string default_scheduler;    ///< of jobs that name none; empty: the cluster's own
     std::vector<std::string> policy;  ///< `key=milliseconds`
 };
 int run_operator_command(const run_options& options, std::ostream& out, std::ostream& err);

@@ -28,8 +28,13 @@ constexpr int max_passes = 64;
 
 class offline_cluster {
 public:
-    offline_cluster(std::string job_json, const core::capabilities& served, core::instant now)
-        : job_json_(std::move(job_json)), now_(now) {
+    offline_cluster(
+        std::string job_json,
+        const core::capabilities& served,
+        const core::policy& rules,
+        core::instant now
+    )
+        : job_json_(std::move(job_json)), rules_(rules), now_(now) {
         children_.served = served;
     }
 
@@ -66,7 +71,7 @@ private:
             return false;
         }
         compiled_ = job->compiled;
-        const core::decision d = core::decide(*job, children_.seen(), core::policy(), now_);
+        const core::decision d = core::decide(*job, children_.seen(), rules_, now_);
         if (d.status) {
             job->status = *d.status;
             job_json_ = manifests::with_value(
@@ -140,6 +145,7 @@ private:
     }
 
     std::string job_json_;
+    core::policy rules_;
     core::instant now_;
     std::shared_ptr<const core::compiled_job> compiled_;
     core::job_children children_;
@@ -152,9 +158,12 @@ private:
 }  // namespace
 
 offline_plan plan_offline(
-    std::string job_json, const core::capabilities& served, core::instant now
+    std::string job_json,
+    const core::capabilities& served,
+    const core::policy& rules,
+    core::instant now
 ) {
-    return offline_cluster(std::move(job_json), served, now).run();
+    return offline_cluster(std::move(job_json), served, rules, now).run();
 }
 
 }  // namespace signalbox::op::cli

@@ -29,7 +29,10 @@ struct offline_plan {
 
 /// `job_json` must be a valid job with name, namespace and UID. All times are `now`.
 offline_plan plan_offline(
-    std::string job_json, const core::capabilities& served, core::instant now
+    std::string job_json,
+    const core::capabilities& served,
+    const core::policy& rules,
+    core::instant now
 );
 
 }  // namespace signalbox::op::cli

@@ -6,13 +6,16 @@
 #include "cli/commands.hpp"
 #include "cli/offline_plan.hpp"
 #include "cli/print_line.hpp"
+#include "cli/settings.hpp"
 #include "manifests/stored_object.hpp"
 #include "manifests/yaml_writer.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
 #include <ostream>
+#include <string>
 #include <string_view>
 
 namespace signalbox::op::cli {
@@ -46,25 +49,39 @@ void print_object(const planned_object& o, std::ostream& out) {
     out << manifests::to_yaml(json);
 }
 
+/// `auto` chooses of these.
+core::capabilities served_by(const plan_options& options) {
+    core::capabilities out;
+    for (const core::object_kind kind : core::all_child_kinds()) {
+        const bool board = kind->use == core::kind_use::companion;
+        const auto has = [&](const std::string& scheduler) {
+            const auto kinds = core::kinds_of_scheduler(scheduler);
+            return std::ranges::find(kinds, kind) != kinds.end();
+        };
+        const bool gang = kind->use == core::kind_use::gang && !options.schedulers.empty();
+        const bool yes = board  ? options.tensorboard_kind
+                         : gang ? std::ranges::any_of(options.schedulers, has)
+                                : true;
+        out.set(kind, yes ? core::served::yes : core::served::no);
+    }
+    return out;
+}
+
 void print_job(
     const checked_object& object,
     const plan_options& options,
+    const core::policy& rules,
     core::instant now,
     std::ostream& out,
     std::ostream& err,
     int& code
 ) {
-    core::capabilities served;
-    for (const core::object_kind kind : core::all_child_kinds()) {
-        const bool board = kind->use == core::kind_use::companion;
-        const bool yes = !board || options.tensorboard_kind;
-        served.set(kind, yes ? core::served::yes : core::served::no);
-    }
+    const core::capabilities served = served_by(options);
     manifests::server_choices server;
     server.ns = options.ns;
     server.uid = options.uid.empty() ? server.uid : std::string_view(options.uid);
     const offline_plan planned =
-        plan_offline(manifests::as_stored(object.source.json(), server), served, now);
+        plan_offline(manifests::as_stored(object.source.json(), server), served, rules, now);
     if (!planned.error.empty()) {
         print_line(err, "signalbox plan: {}: {}", title(object.source), planned.error);
         code = exit_failed;
@@ -95,6 +112,11 @@ int plan(const plan_options& options, std::ostream& out, std::ostream& err) {
         print_line(err, "signalbox plan: --now: `{}` is no RFC 3339 time", options.now);
         return exit_refused;
     }
+    core::policy rules;
+    if (const auto wrong = set_default_scheduler(rules, options.default_scheduler)) {
+        print_line(err, "signalbox plan: {}", *wrong);
+        return exit_refused;
+    }
     const check_result checked = check(options.files);
     for (const finding& f : checked.findings) {
         print_line(err, "{}", to_text(f));
@@ -109,7 +131,7 @@ int plan(const plan_options& options, std::ostream& out, std::ostream& err) {
     int code = exit_ok;
     for (const checked_object& o : checked.objects) {
         if (o.is_job) {
-            print_job(o, options, *now, out, err, code);
+            print_job(o, options, rules, *now, out, err, code);
         } else {
             out << "---\n";
             print_line(out, "# skipped: {} is no training job", title(o.source));

@@ -151,6 +151,14 @@ int run_operator_command(const run_options& options, std::ostream&, std::ostream
         print_line(err, "signalbox run: {}", *wrong);
         return exit_refused;
     }
+    auto no_default = set_default_scheduler(wanted.rules, options.default_scheduler);
+    if (!no_default) {
+        no_default = check_default_scheduler(options.default_scheduler, wanted.controller);
+    }
+    if (no_default) {
+        print_line(err, "signalbox run: {}", *no_default);
+        return exit_refused;
+    }
     auto cluster = k8sio::find_config(options.cluster.kubeconfig, options.cluster.context);
     if (cluster.has_error()) {
         print_line(err, "signalbox run: {}", cluster.error().text());

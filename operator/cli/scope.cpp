@@ -80,6 +80,21 @@ std::optional<std::string> read_scope(const scope_options& scope, controller_opt
     return std::nullopt;
 }
 
+std::optional<std::string> check_default_scheduler(
+    const std::string& name, const controller_options& options
+) {
+    const auto kinds = core::kinds_of_scheduler(name);
+    if (kinds.empty() || is_wanted(kinds.front(), options.without)) {
+        return std::nullopt;
+    }
+    const std::string_view of = row_of(*feature_of(kinds.front())).name;
+    return fmt::format(
+        "--default-scheduler {}: it needs {}",
+        name,
+        of == row_of(feature::gang).name ? "the feature gang" : fmt::format("--scheduler {}", of)
+    );
+}
+
 namespace {
 
 std::string names_of(std::span<const feature_row> rows) {

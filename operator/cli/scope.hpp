@@ -14,6 +14,12 @@ namespace signalbox::op::cli {
 /// Reads `scope` into `out`. Gives what is wrong, with the flag's name, or nothing.
 std::optional<std::string> read_scope(const scope_options& scope, controller_options& out);
 
+/// Nothing if what the scheduler places pods by is served by this scope, or it needs nothing
+/// served; else what is wrong. `name`: a name in `spec.scheduler`, or `auto`.
+std::optional<std::string> check_default_scheduler(
+    const std::string& name, const controller_options& options
+);
+
 /// `ssh, gang, ...`, for help texts.
 std::string feature_names();
 

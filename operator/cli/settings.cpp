@@ -7,6 +7,7 @@
 #include <jobcore/strings.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <kubernetes/times.hpp>
 #include <spdlog/formatter.h>
 #include <spdlog/pattern_formatter.h>
@@ -108,6 +109,17 @@ std::optional<std::string> set_policy(core::policy& of, const std::vector<std::s
         core::set_policy_field(of, key, *value);
     }
     return std::nullopt;
+}
+
+std::optional<std::string> set_default_scheduler(core::policy& of, const std::string& name) {
+    if (core::set_default_scheduler(of, name)) {
+        return std::nullopt;
+    }
+    return fmt::format(
+        "--default-scheduler: `{}` cannot be that; what can: {}",
+        name,
+        fmt::join(core::default_schedulers(), ", ")
+    );
 }
 
 std::string policy_keys() {

@@ -26,6 +26,10 @@ std::shared_ptr<spdlog::logger> make_logger(const log_options& options);
 /// Applies `key=value` overrides. Times are milliseconds. Gives what is wrong, or nothing.
 std::optional<std::string> set_policy(core::policy& of, const std::vector<std::string>& overrides);
 
+/// Sets who schedules jobs that name no scheduler; empty: the cluster's own. Gives what is wrong,
+/// or nothing.
+std::optional<std::string> set_default_scheduler(core::policy& of, const std::string& name);
+
 /// All keys that set_policy takes, for help texts.
 std::string policy_keys();
 

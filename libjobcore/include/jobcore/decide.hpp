@@ -83,6 +83,8 @@ struct compiled_job {
     std::map<std::string, std::string, std::less<>> annotations;
     /// The queue by label that it was compiled with (BEHAVIOUR.md 8.10).
     std::string queue;
+    /// The chosen scheduler that it was compiled with (BEHAVIOUR.md 8.15).
+    std::string scheduler;
     /// `spec.managedBy` as written; empty: ours.
     std::string managed_by;
     spec_fragments fragments;
@@ -115,11 +117,11 @@ struct job_object {
 };
 
 /// Reads a job object (JSON). `previous`, which may be null, is what an earlier version of the same
-/// job was compiled to: it is reused when UID, generation, specification, our annotations and the
-/// queue are the same, so that a status update costs no compilation; else the new specification is
-/// compared with it. An invalid specification is no error here: it gives findings
-/// (BEHAVIOUR.md 4.2). An error if the text is no JSON object, of another kind or version, or
-/// without name or UID.
+/// job was compiled to: it is reused when UID, generation, specification, our annotations, the
+/// queue and the chosen scheduler are the same, so that a status update costs no compilation; else
+/// the new specification is compared with it. An invalid specification is no error here: it gives
+/// findings (BEHAVIOUR.md 4.2). An error if the text is no JSON object, of another kind or version,
+/// or without name or UID.
 result<job_object> read_job(
     std::string_view object_json, const std::shared_ptr<const compiled_job>& previous = nullptr
 );

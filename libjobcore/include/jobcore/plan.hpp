@@ -175,6 +175,9 @@ struct job_plan {
     /// (BEHAVIOUR.md 2.1).
     std::vector<planned_object> objects;
     std::optional<gang_plan> gang;
+    /// Of a job that leaves its scheduler open, or names none: those that take it, by their names
+    /// in `spec.scheduler` (BEHAVIOUR.md 8.15). They have static storage.
+    std::vector<std::string_view> possible_schedulers;
     /// Stages of pods, each a list of indexes of `types`: pods of a stage are made once those of
     /// the stages before are ready (BEHAVIOUR.md 2.3). Empty: all types are one stage. ColossalAI:
     /// {worker}, {launcher}.

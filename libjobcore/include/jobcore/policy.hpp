@@ -7,6 +7,7 @@
 #include "jobcore/time.hpp"
 
 #include <cstdint>
+#include <string_view>
 
 namespace signalbox::core {
 
@@ -66,6 +67,9 @@ struct policy {
     std::int32_t pods_in_incident = 16;
     /// Attempts that have ended, in the status (13.2).
     std::int32_t attempts_in_status = 10;
+    /// Who schedules jobs that name no scheduler: a name in `spec.scheduler`, `auto`, or empty, the
+    /// cluster's default scheduler (8.15). Has static storage: see set_default_scheduler.
+    std::string_view default_scheduler;
     /// Above this number per decision NewReplica events are one event (11.1).
     std::int32_t replica_events = 8;
 };

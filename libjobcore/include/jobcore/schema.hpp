@@ -54,9 +54,12 @@ struct parsed_job {
 /// numbers, wrong types, invalid UTF-8) gives findings, never undefined behaviour; nesting deeper
 /// than 512 levels is refused without recursion. `metadata.name` may be missing when `generateName`
 /// is there (BEHAVIOUR.md api 6.3). `queue`: the queue by label that counts, where the status that
-/// the text has is not the job's; empty: none (BEHAVIOUR.md 8.10).
+/// the text has is not the job's; empty: none (BEHAVIOUR.md 8.10). `scheduler`: likewise, what was
+/// chosen for a job that leaves it open (BEHAVIOUR.md 8.15).
 parsed_job parse_job(
-    std::string_view object_json, std::optional<std::string_view> queue = std::nullopt
+    std::string_view object_json,
+    std::optional<std::string_view> queue = std::nullopt,
+    std::optional<std::string_view> scheduler = std::nullopt
 );
 
 /// Errors of changing `before` into `after` (BEHAVIOUR.md api 7), both complete objects of one

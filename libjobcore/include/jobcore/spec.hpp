@@ -255,6 +255,9 @@ struct job_meta {
     /// what the label said then (BEHAVIOUR.md 8.10).
     std::string queue_label{};
     std::string queue{};
+    /// What was chosen for a job that leaves its scheduler open, where that counts now
+    /// (BEHAVIOUR.md 8.15); empty: nothing.
+    std::string scheduler{};
     friend bool operator==(const job_meta&, const job_meta&) = default;
 };
 

@@ -331,6 +331,10 @@ struct job_status {
     std::optional<admission_record> admission;
     /// The queue that a label of the job named when it began, or was resumed (BEHAVIOUR.md 8.10).
     std::string queue;
+    /// The scheduler of gangs that was chosen for a job that left it open when it began, or was
+    /// resumed: its name in `spec.scheduler`, `none`, or `auto` as long as nothing is chosen
+    /// (BEHAVIOUR.md 8.15). Empty: the job named one, or was to have none.
+    std::string scheduler;
     friend bool operator==(const job_status&, const job_status&) = default;
 };
 

@@ -16,6 +16,7 @@ from ._picture import table
 
 Json = Dict[str, Any]
 Time = Union[datetime.datetime, str]
+Policy = Mapping[str, Union[int, str]]
 
 
 class RequestError(ValueError):
@@ -224,7 +225,7 @@ def _observed(
     absences: Iterable[Mapping[str, Any]],
     capabilities: Optional[Mapping[str, str]],
     no_room: bool,
-    policy: Optional[Mapping[str, int]],
+    policy: Optional[Policy],
 ) -> Json:
     return {
         "job": job,
@@ -273,7 +274,7 @@ class Questions:
         absences: Iterable[Mapping[str, Any]] = (),
         capabilities: Optional[Mapping[str, str]] = None,
         no_room: bool = False,
-        policy: Optional[Mapping[str, int]] = None,
+        policy: Optional[Policy] = None,
     ) -> Decision:
         """What is to be done about a job now.
 
@@ -282,7 +283,7 @@ class Questions:
         12.2). `now` is the API server's time (BEHAVIOUR.md 12.8). `refusals` are writes that the server refused (BEHAVIOUR.md 12.5),
         `absences` children whose absence a live read has confirmed (BEHAVIOUR.md 12.6), `capabilities` the optional kinds that it
         serves (`{"podGroup": "yes"}`), `no_room` is BEHAVIOUR.md 2.12, `policy` has constants that differ from their defaults
-        (`{"restart_delay": 60000}`, milliseconds); text-api.schema.json has the members of each. Equal arguments give
+        (`{"restart_delay": 60000}`, milliseconds; `{"default_scheduler": "auto"}`, BEHAVIOUR.md 8.15); text-api.schema.json has the members of each. Equal arguments give
         equal decisions (BEHAVIOUR.md 12.11).
         """
         seen = _observed(job, now, children, refusals, absences, capabilities, no_room, policy)
@@ -306,7 +307,7 @@ class Questions:
         absences: Iterable[Mapping[str, Any]] = (),
         capabilities: Optional[Mapping[str, str]] = None,
         no_room: bool = False,
-        policy: Optional[Mapping[str, int]] = None,
+        policy: Optional[Policy] = None,
     ) -> Explanation:
         """decide() in sentences: what the job does and why, what it waits for, what comes next. Takes the same."""
         seen = _observed(job, now, children, refusals, absences, capabilities, no_room, policy)

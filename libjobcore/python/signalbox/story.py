@@ -17,7 +17,7 @@ import datetime
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
 from . import _picture
-from .engine import Action, Decision, Engine, Event, Explanation, Json, format_time
+from .engine import Action, Decision, Engine, Event, Explanation, Json, Policy, format_time
 
 START = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
 Span = Union[datetime.timedelta, float]
@@ -178,7 +178,7 @@ class Story:
         self,
         job: Mapping[str, Any],
         *,
-        policy: Optional[Mapping[str, int]] = None,
+        policy: Optional[Policy] = None,
         capabilities: Optional[Mapping[str, str]] = None,
         start_after: Optional[Span] = 1,
     ) -> None:

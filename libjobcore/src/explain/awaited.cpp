@@ -64,7 +64,7 @@ std::span<const meaning<reason>> help_meanings() {
 /// The group that is not served.
 void say_scheduler(story& s) {
     const job_plan* plan = s.plan();
-    if (!says(s.after.reason, reason::waiting_for_pod_group) || plan == nullptr ||
+    if (!says(s.after.reason, reason::waiting_for_pod_group) || plan == nullptr || !plan->gang ||
         plan->objects.empty()) {
         return;
     }

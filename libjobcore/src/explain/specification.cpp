@@ -8,10 +8,30 @@
 
 namespace signalbox::core::explaining {
 
+namespace {
+
+/// Nothing in the specification says so (8.15).
+void say_chosen_scheduler(story& s) {
+    const std::string& chosen = s.after.scheduler;
+    if (chosen.empty()) {
+        return;
+    }
+    s.say(
+        explain_section::specification,
+        chosen == "auto"   ? "no scheduler is chosen for it yet"
+        : chosen == "none" ? "no scheduler of gangs was there to be chosen for it when it began"
+                           : fmt::format("{} was chosen for it when it began", quoted_text(chosen)),
+        "behaviour 8.15"
+    );
+}
+
+}  // namespace
+
 void say_specification(story& s) {
     if (!s.job.compiled) {
         return;
     }
+    say_chosen_scheduler(s);
     for (const severity level : {severity::error, severity::warning}) {
         for (const diagnostic& d : s.job.compiled->findings) {
             if (d.level != level) {

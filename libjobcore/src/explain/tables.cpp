@@ -129,8 +129,9 @@ constexpr std::array phases{
         "behaviour 5.7"},
     meaning{
         reason::waiting_for_pod_group,
-        "spec.scheduler asks for a PodGroup, and the API server does not serve that kind; without "
-        "it no pod is created",
+        "The API server does not serve what its scheduler places pods by, or that is not known "
+        "yet; "
+        "without it no pod is created",
         "behaviour 8.4"},
     meaning{
         reason::waiting_for_quota,

@@ -79,33 +79,68 @@ gang_plan plan_members(const job_plan& plan, const job_spec& spec) {
     return out;
 }
 
+namespace {
+
+std::vector<template_facts> facts_of(const job_spec& spec) {
+    std::vector<template_facts> out;
+    for (const replica_spec& replica : spec.replicas) {
+        if (auto facts = facts_of(replica)) {
+            out.push_back(*std::move(facts));
+        }
+    }
+    return out;
+}
+
+gang_plan plan_by(
+    const scheduler& by, const gang_request& asked, const job_plan& plan, const job_spec& spec
+) {
+    gang_plan out = plan_members(plan, spec);
+    out.by = &by;
+    out.asked = asked;
+    return out;
+}
+
+std::vector<objection> check(job_plan& plan, std::span<const template_facts> templates) {
+    if (!templates.empty()) {
+        plan.gang->priority_class = templates.front().priority_class;
+    }
+    return plan.gang->by->check(plan, templates);
+}
+
+}  // namespace
+
+std::vector<std::string_view> possible_schedulers(const job_plan& plan, const job_spec& spec) {
+    const std::vector<template_facts> templates = facts_of(spec);
+    const bool named = std::ranges::any_of(templates, [](const template_facts& t) {
+        return !t.scheduler_name.empty();
+    });
+    std::vector<std::string_view> out;
+    for (const scheduler* s : all_schedulers()) {
+        if (named || s->quota != nullptr) {
+            continue;
+        }
+        job_plan with = plan;
+        with.gang = plan_by(*s, {.name = std::string(s->name)}, plan, spec);
+        if (s->check == nullptr || check(with, templates).empty()) {
+            out.push_back(s->name);
+        }
+    }
+    return out;
+}
+
 std::vector<objection> add_to(job_plan& plan, const job_spec& spec) {
     const scheduler* named = spec.scheduler ? find_scheduler(spec.scheduler->name) : nullptr;
     if (named == nullptr) {
         return {};
     }
-    plan.gang = plan_members(plan, spec);
-    plan.gang->by = named;
-    plan.gang->asked = *spec.scheduler;
+    plan.gang = plan_by(*named, *spec.scheduler, plan, spec);
     if (!named->objects.empty()) {
         planned_object group;
         group.kind = named->objects.front();
         group.name = plan.base_name;
         plan.objects.insert(plan.objects.begin(), std::move(group));
     }
-    if (named->check == nullptr) {
-        return {};
-    }
-    std::vector<template_facts> templates;
-    for (const replica_spec& replica : spec.replicas) {
-        if (auto facts = facts_of(replica)) {
-            templates.push_back(*std::move(facts));
-        }
-    }
-    if (!templates.empty()) {
-        plan.gang->priority_class = templates.front().priority_class;
-    }
-    return named->check(plan, templates);
+    return named->check == nullptr ? std::vector<objection>() : check(plan, facts_of(spec));
 }
 
 gang_state state_of(const job_plan& plan, const render_options& options) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace signalbox::core::gang {
@@ -20,6 +21,10 @@ gang_plan plan_members(const job_plan& plan, const job_spec& spec);
 /// (BEHAVIOUR.md 2.1). Does nothing if the job names no scheduler. Needs the plan's types and
 /// stages. Gives what the scheduler cannot take of the job.
 std::vector<objection> add_to(job_plan& plan, const job_spec& spec);
+
+/// Schedulers without quota that take the job, which names none; empty if a template names one.
+/// Needs the plan's types and stages. Names have static storage.
+std::vector<std::string_view> possible_schedulers(const job_plan& plan, const job_spec& spec);
 
 /// The gang with so many replicas of each type in force, of which so many have ended; empty: the
 /// plan's own, and none. Never more members than the first stage creates (BEHAVIOUR.md 8.2).

@@ -126,6 +126,7 @@ constinit const gang::scheduler gang::kubernetes{
     .values = gang::of_kubernetes::values,
     .marks = gang::of_kubernetes::marks,
     .read = gang::of_kubernetes::read,
-    .check = gang::of_kubernetes::check};
+    .check = gang::of_kubernetes::check,
+    .by_choice = true};
 
 }  // namespace signalbox::core

@@ -93,6 +93,12 @@ struct silent_holds {
     bool by_gate = false;      ///< one pod at a gate holds the others
 };
 
+/// In `spec.scheduler`, and in job_status::scheduler as long as nothing is chosen: one of those
+/// that the server serves (BEHAVIOUR.md 8.15).
+inline constexpr std::string_view left_open = "auto";
+/// In job_status::scheduler: none of them; the cluster's default scheduler places the pods.
+inline constexpr std::string_view none_chosen = "none";
+
 /// A pure value: data and functions without state. No function is given a plan without a gang.
 struct scheduler {
     /// The member of `spec.scheduler` that asks for it.
@@ -122,6 +128,9 @@ struct scheduler {
     bool (*is_current)(const gang_state& state, const gang_answer& says) = nullptr;
     /// With `by_quota`; else null.
     const quota_scheme* quota = nullptr;
+    /// Chosen for jobs that leave it open, where its object is served; in the order of
+    /// all_schedulers(). Not where that is not enough to have it place pods.
+    bool by_choice = false;
 };
 
 /// All there are. Each has static storage.

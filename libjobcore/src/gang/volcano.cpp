@@ -64,6 +64,7 @@ constinit const gang::scheduler gang::volcano{
     .tells = gang::admits::before_pods,
     .values = gang::of_volcano::values,
     .marks = gang::of_volcano::marks,
-    .read = gang::of_volcano::read};
+    .read = gang::of_volcano::read,
+    .by_choice = true};
 
 }  // namespace signalbox::core

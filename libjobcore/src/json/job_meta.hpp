@@ -22,6 +22,12 @@ constexpr std::string_view queue_in_force(
     return has_begun ? recorded : label;
 }
 
+/// What was chosen for a job that leaves its scheduler open, where that counts: not before it
+/// begins, nor while it is paused (BEHAVIOUR.md 8.15).
+constexpr std::string_view scheduler_in_force(bool has_begun, std::string_view recorded) {
+    return has_begun ? recorded : std::string_view();
+}
+
 /// What is missing or of another type is left empty: whoever asks decides what is an error.
 /// `metadata` may be null or any JSON value.
 job_meta read_job_meta(job_kind kind, const value* metadata);

@@ -40,10 +40,11 @@ std::shared_ptr<compiled_job> compile_spec(
     compiled->generation = meta.generation;
     compiled->annotations = meta.annotations;
     compiled->queue = meta.queue;
+    compiled->scheduler = meta.scheduler;
     if (const json::value* spec = json::find(object, "spec"); spec != nullptr) {
         compiled->managed_by = json::string_or_empty(*spec, "managedBy");
     }
-    parsed_job parsed = parse_job(text, meta.queue);
+    parsed_job parsed = parse_job(text, meta.queue, meta.scheduler);
     compiled->fragments = parsed.fragments;
     compiled->findings = std::move(parsed.findings);
     const auto own = static_cast<std::ptrdiff_t>(compiled->findings.size());
@@ -110,7 +111,7 @@ void date_warnings(compiled_job& compiled, const compiled_job* previous) {
 bool is_same_spec(const compiled_job& compiled, const job_meta& meta, std::uint64_t spec_hash) {
     return compiled.uid == meta.uid && compiled.generation == meta.generation &&
            compiled.spec_hash == spec_hash && compiled.annotations == meta.annotations &&
-           compiled.queue == meta.queue;
+           compiled.queue == meta.queue && compiled.scheduler == meta.scheduler;
 }
 
 /// All but the specification. `held`: the status that the job has, whatever the text says; null:
@@ -136,9 +137,9 @@ result<job_object> read_head(
         job.status = read_status(*status);
     }
     meta->begun = job.status.attempt > 0;
-    meta->queue = json::queue_in_force(
-        meta->queue_label, meta->begun && job.status.phase != job_phase::paused, job.status.queue
-    );
+    const bool has_begun = meta->begun && job.status.phase != job_phase::paused;
+    meta->queue = json::queue_in_force(meta->queue_label, has_begun, job.status.queue);
+    meta->scheduler = json::scheduler_in_force(has_begun, job.status.scheduler);
     if (const json::value* const spec = json::find(document, "spec")) {
         const json::measured size = json::measure(*spec);
         job.spec_bytes = size.bytes;

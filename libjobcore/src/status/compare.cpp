@@ -12,7 +12,7 @@ namespace {
 /// added to the status does not compile here until it is named.
 template <class Use>
 auto with_members(const job_status& s, Use use) {
-    const auto& [phase, reason, conditions, tasks, attempts, aggregate, backoff, tensorboard, generation, start, completion, duration, ready, replicas, selector, transition, attempt, training, restarts, told, attempt_start, time, avoided, progress, admission, queue] =
+    const auto& [phase, reason, conditions, tasks, attempts, aggregate, backoff, tensorboard, generation, start, completion, duration, ready, replicas, selector, transition, attempt, training, restarts, told, attempt_start, time, avoided, progress, admission, queue, scheduler] =
         s;
     return use(
         tasks,
@@ -40,7 +40,8 @@ auto with_members(const job_status& s, Use use) {
             avoided,
             progress,
             admission,
-            queue
+            queue,
+            scheduler
         )
     );
 }

@@ -447,6 +447,7 @@ job_status read_status(const json::value& v) {
         status.admission = read_admission(*a);
     }
     status.queue = text_of(v, "queue");
+    status.scheduler = text_of(v, "scheduler");
     if (const json::value* t = json::find(v, "timeSeconds"); t != nullptr && t->IsObject()) {
         status.time = read_time_spent(*t);
     }

@@ -365,6 +365,7 @@ void write_status(json_writer& w, const job_status& s, job_kind kind) {
         write_admission(w, *s.admission);
     }
     m.text_if("queue", s.queue);
+    m.text_if("scheduler", s.scheduler);
 }
 
 }  // namespace

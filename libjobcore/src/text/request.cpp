@@ -178,6 +178,9 @@ private:
                     set_policy_field(out_.rules, field.name, *value);
                 }
             }
+            if (const auto name = r.choice("default_scheduler", default_schedulers())) {
+                set_default_scheduler(out_.rules, *name);
+            }
             r.finish();
         }
     }

@@ -175,6 +175,15 @@ void add_plan(command_tree& tree) {
          "As if the cluster served TensorStack's TensorBoard"
     )
         ->excludes(at);
+    add_default_scheduler(c, options.default_scheduler);
+    c.add_option(
+         "--scheduler",
+         options.schedulers,
+         "The cluster has this scheduler of gangs; may be repeated; all if not given"
+    )
+        ->type_name("NAME")
+        ->allow_extra_args(false)
+        ->excludes(at);
     c.parse_complete_callback([&read = options] {
         if (read.files.empty() == read.at.empty()) {
             throw CLI::RequiredError("either a FILE or --at FILE");

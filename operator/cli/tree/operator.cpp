@@ -142,6 +142,7 @@ void add_run(command_tree& tree) {
     );
     add_cluster(c, options.cluster);
     add_scope(c, options.scope);
+    add_default_scheduler(c, options.default_scheduler);
     add_election(c, options.election);
     add_monitoring(c, options.monitoring);
     add_progress(c, options.progress);

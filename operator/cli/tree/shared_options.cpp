@@ -21,6 +21,18 @@ void add_log(CLI::App& to, log_options& options) {
         ->capture_default_str();
 }
 
+void add_default_scheduler(CLI::App& to, std::string& name) {
+    to.add_option(
+          "--default-scheduler",
+          name,
+          fmt::format(
+              "Who schedules jobs that name no scheduler, when they begin: {}",
+              fmt::join(core::default_schedulers(), ", ")
+          )
+    )
+        ->type_name("NAME");
+}
+
 void add_policy(CLI::App& to, std::vector<std::string>& overrides) {
     to.add_option("--policy", overrides, "Override a constant, in ms; may be repeated")
         ->type_name("KEY=VALUE")

@@ -21,6 +21,7 @@ void add_namespace(CLI::App& to, std::string& ns, const std::string& what);
 /// --log-level and --log-format.
 void add_log(CLI::App& to, log_options& options);
 /// --policy.
+void add_default_scheduler(CLI::App& to, std::string& name);
 void add_policy(CLI::App& to, std::vector<std::string>& overrides);
 /// -o.
 void add_output(CLI::App& to, output_format& format);

@@ -6,6 +6,7 @@
 #include "signalbox_test/world.hpp"
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace signalbox::test {
@@ -13,6 +14,11 @@ namespace signalbox::test {
 /// Plain mode: a master and workers.
 inline job_builder ddp(int workers = 2, const std::string& restart = "OnFailure") {
     return job_builder("mnist").replicas("master", 1, restart).replicas("worker", workers, restart);
+}
+
+/// What pods of that scheduler are placed by.
+inline core::object_kind gang_kind_of(std::string_view scheduler) {
+    return core::kinds_of_scheduler(scheduler).front();
 }
 
 /// The server has refused this for the first time, now.

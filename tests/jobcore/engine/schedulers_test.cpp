@@ -20,14 +20,11 @@ using core::served;
 
 namespace {
 
-object_kind kind_of(std::string_view scheduler) {
-    return core::kinds_of_scheduler(scheduler).front();
-}
-
 /// A job of that scheduler, on a server that has it.
 struct scheduled : world {
     explicit scheduled(const std::string& scheduler, job_builder job = ddp(2))
-        : world(job.field("scheduler", "{\"" + scheduler + "\":{}}")), kind(kind_of(scheduler)) {
+        : world(job.field("scheduler", "{\"" + scheduler + "\":{}}")),
+          kind(gang_kind_of(scheduler)) {
         world::served.set(kind, served::yes);
     }
 

@@ -64,6 +64,14 @@ class Answers(unittest.TestCase):
         self.assertEqual(lines[0].section, "phase")
         self.assertIn("mnist", str(signalbox.explain(job(), NOW)))
 
+    def test_jobs_that_name_no_scheduler_get_the_default(self):
+        chosen = signalbox.decide(job(), NOW, policy={"default_scheduler": "koordinator"})
+        self.assertEqual(chosen.status["scheduler"], "koordinator")
+        self.assertNotIn("scheduler", signalbox.decide(job(), NOW).status)
+        with self.assertRaises(signalbox.RequestError) as raised:
+            signalbox.decide(job(), NOW, policy={"default_scheduler": "kueue"})
+        self.assertEqual([pointer for pointer, _ in raised.exception.errors], ["/policy/default_scheduler"])
+
     def test_a_wrong_request_says_where(self):
         with self.assertRaises(signalbox.RequestError) as raised:
             signalbox.decide(job(), "noon", policy={"speed": 1})

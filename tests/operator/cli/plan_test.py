@@ -66,6 +66,26 @@ class Plan(unittest.TestCase):
                 if version:
                     self.assertRegex(planned[0][2], rf"(?m)^apiVersion: {version}$")
 
+    def test_a_scheduler_that_is_left_open_is_the_first_that_is_there(self):
+        example = os.path.join(program.source_dir(), "examples/schedulers/auto.yaml")
+        for flags, version, chosen in (
+            ((), "scheduler.tensorstack.dev/v1beta1", "t9kScheduler"),
+            (("--scheduler", "volcano", "--scheduler", "kubernetes"), "scheduling.k8s.io/v1beta1", "kubernetes"),
+        ):
+            planned = documents(program.run("plan", example, *flags).out)
+            self.assertRegex(planned[0][2], rf"(?m)^apiVersion: {version}$")
+            self.assertRegex(planned[-1][2], rf"(?m)^  scheduler: {chosen}$")
+        planned = documents(program.run("plan", example, "--scheduler", "coscheduling").out)
+        self.assertEqual(planned[0][0], "Service")
+        self.assertRegex(planned[-1][2], r"(?m)^  scheduler: none$")
+
+    def test_the_default_of_the_operator_is_for_jobs_that_name_none(self):
+        planned = documents(self.plan("--default-scheduler", "koordinator").out)
+        self.assertRegex([text for kind, _, text in planned if kind == "Pod"][0], r"(?m)^  schedulerName: koord-scheduler$")
+        refused = program.run("plan", "--default-scheduler", "kueue", "-", text=JOB)
+        self.assertEqual(refused.code, 2)
+        self.assertIn("`kueue` cannot be that", refused.err)
+
     def test_objects_have_nothing_that_the_server_owns(self):
         for kind, name, text in documents(self.plan().out):
             with self.subTest(kind=kind, name=name):

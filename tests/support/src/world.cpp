@@ -16,7 +16,8 @@ world::~world() = default;
 
 void world::reload() {
     builder_.generation(++generation_);
-    auto read = core::read_job(builder_.json(), job_.compiled);
+    auto read = job_.compiled ? core::read_again(builder_.json(), job_)
+                              : core::read_job(builder_.json(), nullptr);
     if (!read) {
         throw std::runtime_error("the test's job is not readable: " + read.error());
     }
@@ -66,8 +67,12 @@ bool world::pass() {
         events.push_back(e);
     }
     if (d.status) {
+        const bool chosen = d.status->scheduler != job_.status.scheduler;
         job_.status = *d.status;
         ++status_writes;
+        if (chosen) {
+            job_ = *core::read_again(builder_.json(), job_);  // BEHAVIOUR.md 12.16
+        }
     }
     if (!d.keeps_logs) {
         read_.clear();

@@ -144,22 +144,26 @@ spec_fragments fragments_of(const kind_schema& kind, const node& spec) {
 }
 
 /// By what the object itself says of its past.
-std::string queue_of(const job_meta& meta, const node& status) {
+void read_past(const node& status, job_meta& meta) {
     const json::value* v = status.value;
     if (v == nullptr || !v->IsObject()) {
-        return meta.queue_label;
+        return;
     }
     const json::value* attempt = json::find(*v, "attempt");
     const bool has_begun = attempt != nullptr && attempt->IsInt() && attempt->GetInt() > 0 &&
                            json::string_or_empty(*v, "phase") != "Paused";
-    return std::string(
-        json::queue_in_force(meta.queue_label, has_begun, json::string_or_empty(*v, "queue"))
-    );
+    const std::string_view queue = json::string_or_empty(*v, "queue");
+    meta.queue = json::queue_in_force(meta.queue_label, has_begun, queue);
+    meta.scheduler = json::scheduler_in_force(has_begun, json::string_or_empty(*v, "scheduler"));
 }
 
 }  // namespace
 
-parsed_job parse_job(std::string_view object_json, std::optional<std::string_view> queue) {
+parsed_job parse_job(
+    std::string_view object_json,
+    std::optional<std::string_view> queue,
+    std::optional<std::string_view> scheduler
+) {
     parsed_job parsed;
     findings_collector findings;
     const job_document object(object_json, findings);
@@ -169,7 +173,9 @@ parsed_job parse_job(std::string_view object_json, std::optional<std::string_vie
     }
     const kind_schema& kind = schema_of(*object.kind());
     parsed.meta = json::read_job_meta(kind.kind, object["metadata"].value);
-    parsed.meta.queue = queue ? std::string(*queue) : queue_of(parsed.meta, object["status"]);
+    read_past(object["status"], parsed.meta);
+    parsed.meta.queue = queue.value_or(parsed.meta.queue);
+    parsed.meta.scheduler = scheduler.value_or(parsed.meta.scheduler);
     const node& spec = object["spec"];
     parsed.fragments = fragments_of(kind, spec);
     if (spec.present()) {
@@ -182,6 +188,7 @@ parsed_job parse_job(std::string_view object_json, std::optional<std::string_vie
     if (!has_errors(parsed.findings)) {
         parsed.spec = kind.bind(spec);
         add_queue(parsed.meta.queue, *parsed.spec);
+        add_chosen(parsed.meta.scheduler, spec["scheduler"], *parsed.spec);
         parsed.marks = edit_marks_of(spec);
     }
     findings_collector of_pods;

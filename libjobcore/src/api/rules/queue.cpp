@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kueue = "kueue";
 constexpr std::string_view queue_name_field = "queueName";
+constexpr std::string_view left_open = "auto";
 
 /// The scheduler that the specification names; null: none.
 const node* named_scheduler(const node& spec) {
@@ -23,12 +24,18 @@ const node* named_scheduler(const node& spec) {
     return asked == scheduler.members.end() ? nullptr : &*asked;
 }
 
+bool is_open(const job_spec& spec) {
+    return !spec.scheduler || spec.scheduler->name == left_open;
+}
+
 void check_label(
     const node& metadata, const node* named, std::string_view queue, findings_collector& findings
 ) {
     std::string wrong;
     if (!object_name_form.matches(queue)) {
         wrong = fmt::format("the label must be {}, not {}", object_name_form.words, quoted(queue));
+    } else if (named != nullptr && named->row->name == left_open) {
+        // The label says what is left open.
     } else if (named != nullptr && named->row->name != kueue) {
         wrong = fmt::format(
             "the label asks for Kueue, and `spec.scheduler` for `{}`: name one of them",
@@ -79,7 +86,8 @@ void check_queue(
         );
     }
     const node* types = spec.find("replicaSpecs");
-    if ((asks || (named == nullptr && !queue.empty())) && types != nullptr &&
+    const bool open = named == nullptr || named->row->name == left_open;
+    if ((asks || (open && !queue.empty())) && types != nullptr &&
         types->items.size() > words::most_kueue_types) {
         findings.error(types->order, types->pointer, std::string(words::kueue_types));
     }
@@ -89,10 +97,28 @@ void add_queue(std::string_view queue, job_spec& spec) {
     if (queue.empty()) {
         return;
     }
-    if (!spec.scheduler) {
+    if (is_open(spec)) {
         spec.scheduler = gang_request{.name = std::string(kueue)};
     }
     spec.scheduler->fields.emplace(queue_name_field, queue);
+}
+
+void add_chosen(std::string_view chosen, const node& scheduler, job_spec& spec) {
+    const auto rows = scheduler.row->fields;
+    const auto row = std::ranges::find(rows, chosen, &field::name);
+    if (!is_open(spec) || row == rows.end() || chosen == kueue || chosen == left_open) {
+        return;
+    }
+    gang_request out{.name = std::string(chosen)};
+    for (const field& each : row->fields) {
+        const bool text = each.fallback.starts_with('"');
+        const std::string_view value =
+            text ? each.fallback.substr(1, each.fallback.size() - 2) : each.fallback;
+        if (!value.empty()) {
+            out.fields.emplace(each.name, value);
+        }
+    }
+    spec.scheduler = std::move(out);
 }
 
 }  // namespace signalbox::core::schema

@@ -151,6 +151,15 @@ inline constexpr std::array scheduler_fields{
         .presence_counts = true,
         .rule = "behaviour 8.8",
     },
+    field{
+        .name = "auto",
+        .type = value_type::object,
+        .doc = "The first of these that the server serves and that takes the job, when the job "
+               "begins: `t9kScheduler`, `kubernetes`, `volcano`; else the cluster's default "
+               "scheduler.",
+        .presence_counts = true,
+        .rule = "behaviour 8.15",
+    },
 };
 
 }  // namespace signalbox::core::schema

@@ -401,6 +401,15 @@ constexpr field queue_field = under(
     "behaviour 8.10",
     text("queue", "What the label kueue.x-k8s.io/queue-name said when the job began.")
 );
+constexpr field chosen_field = under(
+    "behaviour 8.15",
+    text(
+        "scheduler",
+        "The scheduler that was chosen for a job that leaves it open; `none`: the cluster's "
+        "default "
+        "scheduler; `auto`: not yet."
+    )
+);
 constexpr field backoff_field = under("api 5.4", int32("backoffCount", "Counted incidents."));
 
 constexpr std::array colossalai_status{
@@ -408,7 +417,7 @@ constexpr std::array colossalai_status{
     generation_field, start_field,    completion_field, duration_field,      ready_field,
     replicas_field,   selector_field, transition_field, attempt_field,       training_field,
     restarts_field,   told_field,     history_field,    attempt_start_field, time_field,
-    avoided_field,    progress_field, admission_field,  queue_field,
+    avoided_field,    progress_field, admission_field,  queue_field,         chosen_field,
 };
 
 constexpr std::array deepspeed_status{
@@ -416,7 +425,8 @@ constexpr std::array deepspeed_status{
     generation_field, start_field,    completion_field, duration_field,      ready_field,
     replicas_field,   selector_field, transition_field, attempt_field,       training_field,
     restarts_field,   told_field,     history_field,    attempt_start_field, time_field,
-    avoided_field,    progress_field, admission_field,  queue_field,         backoff_field,
+    avoided_field,    progress_field, admission_field,  queue_field,         chosen_field,
+    backoff_field,
 };
 
 constexpr std::array pytorch_status{
@@ -444,6 +454,7 @@ constexpr std::array pytorch_status{
     progress_field,
     admission_field,
     queue_field,
+    chosen_field,
     backoff_field,
     under("behaviour 9.2", object("tensorboard", "The TensorBoard of the job.", board_fields)),
 };

@@ -4,6 +4,7 @@
 #include "engine/rules/record.hpp"
 
 #include "engine/facts/avoided.hpp"
+#include "engine/facts/chosen_scheduler.hpp"
 #include "engine/facts/ledger.hpp"
 #include "engine/rules/verdict.hpp"
 #include "engine/view/children.hpp"
@@ -169,11 +170,13 @@ struct applier {
         begin_attempt();
         status.phase = job_phase::resuming;
         status.queue = in.job.meta.queue;
+        status.scheduler = scheduler_at_begin(in);
     }
     void operator()(const first_attempt&) const {
         status.training = training_state::not_started;
         begin_attempt();
         status.queue = in.job.meta.queue;
+        status.scheduler = scheduler_at_begin(in);
     }
     void operator()(const exit_settles& r) const { status.restarts.settling = r.entry; }
     void operator()(const incident& r) const {
@@ -250,6 +253,7 @@ struct applier {
             status.attempt_start = round_down_to_second(in.now);
         }
     }
+    void operator()(const scheduler_chosen& r) const { status.scheduler = r.name; }
 };
 
 }  // namespace

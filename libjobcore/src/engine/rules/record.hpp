@@ -113,6 +113,11 @@ struct quota_lost {
     bool ends_attempt = true;
 };
 
+/// Who schedules the pods of a job that left that open (BEHAVIOUR.md 8.15).
+struct scheduler_chosen {
+    std::string_view name;  ///< job_status::scheduler; has static storage
+};
+
 using record = std::variant<
     job_end,
     pause_begin,
@@ -126,7 +131,8 @@ using record = std::variant<
     types_change,
     names_changed,
     quota_taken,
-    quota_lost>;
+    quota_lost,
+    scheduler_chosen>;
 
 /// What every decision notes first: the replicas whose pod was seen (BEHAVIOUR.md 5.3). The
 /// recorded part of the job's status with that; what is shown comes anew.

@@ -128,6 +128,7 @@ struct teller {
     events operator()(const quota_lost& r) const {
         return {warning(reason::evicted, "The job gives its quota back: " + r.why)};
     }
+    events operator()(const scheduler_chosen&) const { return {}; }
 };
 
 }  // namespace

@@ -33,6 +33,7 @@ constexpr row rules[]{
     {"6.4", when::paused, false, end_pause},
     {"5.12", when::active, true, end_by_deadline},
     {"5.7", when::active, false, begin_first_attempt},
+    {"8.15", when::active, false, settle_scheduler},
     {"8.13", when::active, false, follow_quota},
     {"5.6", when::active, false, let_exit_settle},
     {"5.4", when::certain, false, answer_losses},

@@ -42,6 +42,10 @@ std::optional<record> answer_lost_keys(
 std::optional<record> answer_stall(const context& c, const health& h, const open_questions& open);
 // rules/quota.cpp
 std::optional<record> follow_quota(const context& c, const health& h, const open_questions& open);
+// rules/scheduler.cpp
+std::optional<record> settle_scheduler(
+    const context& c, const health& h, const open_questions& open
+);
 // rules/repeat.cpp, rules/size.cpp, rules/rename.cpp
 std::optional<record> repeat_replicas(
     const context& c, const health& h, const open_questions& open

@@ -251,8 +251,8 @@ void create_missing(const context& c, const health& h, const open_questions& ope
         wait_for_room(c, out);
         return;
     }
-    if (!is_gang_served(c, out) || !asks_for_quota(c, out) || !ensure_objects(c, h, out) ||
-        !lets_pods_in(c, out) || !has_quota(c, out)) {
+    if (!is_scheduler_chosen(c, out) || !is_gang_served(c, out) || !asks_for_quota(c, out) ||
+        !ensure_objects(c, h, out) || !lets_pods_in(c, out) || !has_quota(c, out)) {
         return;
     }
     if (c.view.older_attempt_left) {

@@ -4,12 +4,15 @@
 // why those that are there do not start (BEHAVIOUR.md 8).
 #include "gang/gang.hpp"
 
+#include "engine/facts/chosen_scheduler.hpp"
 #include "engine/view/children.hpp"
 #include "engine/work/parts.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 namespace signalbox::core::engine {
 namespace {
@@ -119,17 +122,47 @@ void wait_for_answer(const context& c, wait_rank rank, const gang_answer& says, 
 
 }  // namespace
 
+namespace {
+
+/// The time of the next look is no recorded fact, and shows nowhere.
+void wait_for_discovery(const context& c, std::string message, work& out) {
+    out.wake_ups.push_back({c.in.now + c.in.policy.capability_retry, std::nullopt});
+    out.wait_for(wait_rank::gang_not_served, reason::waiting_for_pod_group, std::move(message));
+}
+
+}  // namespace
+
+bool is_scheduler_chosen(const context& c, work& out) {
+    if (is_compiled_for_other(c.in, c.status)) {
+        out.wait_for(
+            wait_rank::gang_not_served,
+            reason::waiting_for_pod_group,
+            "the job has to be read again: a scheduler was chosen for it"
+        );
+        return false;
+    }
+    if (!is_scheduler_open(c.status)) {
+        return true;
+    }
+    const auto unknown = find_unknown_kind(c.in);
+    wait_for_discovery(
+        c,
+        fmt::format(
+            "no scheduler is chosen before it is known whether the API server serves {}",
+            unknown ? name_of_kind(*unknown) : "PodGroup"
+        ),
+        out
+    );
+    return false;
+}
+
 bool is_gang_served(const context& c, work& out) {
     const planned_object* gang = gang_object(c.in.plan);
     if (gang == nullptr || served_of(c.in.seen.served_kinds, gang->kind) == served::yes) {
         return true;
     }
-    // The time of the next try is no recorded fact, and shows nowhere.
-    out.wake_ups.push_back({c.in.now + c.in.policy.capability_retry, std::nullopt});
-    out.wait_for(
-        wait_rank::gang_not_served,
-        reason::waiting_for_pod_group,
-        fmt::format("the API server does not serve {}", name_of_kind(gang->kind))
+    wait_for_discovery(
+        c, fmt::format("the API server does not serve {}", name_of_kind(gang->kind)), out
     );
     return false;
 }

@@ -54,6 +54,8 @@ void remove_left_overs(const context& c, work& out);
 
 // gang.cpp: what the scheduler of the job's gang lets happen (8).
 
+/// Who schedules the pods is chosen, if the job left that open (8.15). Else the job waits.
+bool is_scheduler_chosen(const context& c, work& out);
 /// Its kind is served, so that what pods are placed by can be made (8.4). Else the job waits.
 bool is_gang_served(const context& c, work& out);
 /// Pods may be made (8.5). Else the job waits.
