@@ -58,6 +58,20 @@ constexpr std::array<std::string_view, 8> known_disruptions{
     "PreemptionByScheduler",
     "TerminationByKubelet"};
 
+/// Why Kueue takes quota away: reasons of its condition `Evicted`. Others, and quota that went in
+/// another way, are one.
+constexpr std::array<std::string_view, 10> known_evictions{
+    "AdmissionCheck",
+    "ClusterQueueStopped",
+    "Deactivated",
+    "DeactivatedDueToAdmissionCheck",
+    "DeactivatedDueToMaximumExecutionTimeExceeded",
+    "DeactivatedDueToRequeuingLimitExceeded",
+    "LocalQueueStopped",
+    "NodeFailures",
+    "PodsReadyTimeout",
+    "Preempted"};
+
 double seconds(std::chrono::nanoseconds t) {
     return std::chrono::duration<double>(t).count();
 }
@@ -95,6 +109,17 @@ core::milliseconds lost_time(const core::job_status& before, core::instant now) 
 void count(std::map<std::string, std::uint64_t>& under, const std::string& name) {
     const auto known = under.find(name);
     ++(known != under.end() ? known->second : under["Other"]);
+}
+
+/// The attempt that has ended with this status by an eviction, in the words of who evicted it:
+/// `Preempted: ...`. Null: none has.
+const core::attempt_record* evicted_attempt(
+    const core::job_status& was, const core::job_status& after
+) {
+    const bool over = after.attempt > was.attempt && !after.attempt_history.empty();
+    const auto* last = over ? &after.attempt_history.back() : nullptr;
+    return last != nullptr && last->attempt == was.attempt && last->reason == "Evicted" ? last
+                                                                                        : nullptr;
 }
 
 bool stands_still(const core::job_status& status) {
@@ -229,6 +254,9 @@ job_metrics::job_metrics(prometheus::Registry& registry, series wanted) : wanted
         for (const std::string_view reason : known_disruptions) {
             kinds_[kind].disruptions[std::string(reason)] = 0;
         }
+        for (const std::string_view reason : known_evictions) {
+            kinds_[kind].evictions[std::string(reason)] = 0;
+        }
     }
 }
 
@@ -248,6 +276,9 @@ void job_metrics::status_written(
                           after.restarts.disruptions > was.restarts.disruptions;
     if (incident && after.restarts.last) {
         count_incident(kind, *after.restarts.last);
+    }
+    if (const core::attempt_record* evicted = evicted_attempt(was, after)) {
+        count(kind.evictions, evicted->message.substr(0, evicted->message.find(':')));
     }
     kind.stalls += !stands_still(was) && stands_still(after) ? 1U : 0U;
     if (was.time.in == core::time_kind::queued && after.time.in != core::time_kind::queued) {
@@ -341,6 +372,12 @@ void job_metrics::add_to(families& to, const all_jobs& jobs) const {
     );
     each_kind([&](const std::string& kind, const kind_now&, const per_kind& told) {
         for (const auto& [reason, count] : told.disruptions) {
+            to.add({{"kind", kind}, {"reason", reason}}, as_double(count));
+        }
+    });
+    to.counter("signalbox_job_evictions_total", "Attempts that ended since their quota was taken.");
+    each_kind([&](const std::string& kind, const kind_now&, const per_kind& told) {
+        for (const auto& [reason, count] : told.evictions) {
             to.add({{"kind", kind}, {"reason", reason}}, as_double(count));
         }
     });

@@ -48,6 +48,7 @@ private:
         std::uint64_t stalls = 0;
         std::map<std::string, std::uint64_t> restarts;     // by cause
         std::map<std::string, std::uint64_t> disruptions;  // by reason
+        std::map<std::string, std::uint64_t> evictions;    // by reason
     };
 
     void count_incident(per_kind& kind, const core::incident_record& incident);

@@ -137,6 +137,31 @@ TEST_CASE("metrics tell each stay in a queue, and what took pods away") {
     CHECK(m.text().find("of others") == std::string::npos);
 }
 
+TEST_CASE("[behaviour 8.13] metrics tell why quota was taken away") {
+    told_metrics m(op::job_metrics::series::of_kinds);
+    const core::job_object running = trained_job("a");
+    const auto end = [&](const char* reason, const char* message) {
+        core::job_status after = running.status;
+        ++after.attempt;
+        after.attempt_history.push_back({1, {}, {}, reason, message, {}, {}, {}});
+        m.counted.status_written(running, after, told_until);
+    };
+    end("Evicted", "Preempted: to accommodate a workload: of team-b");
+    end("Evicted", "Preempted");
+    end("Evicted", "Workload train-1a2b3 was deleted");
+    end("PodFailed", "Preempted: not by Kueue");
+    core::job_object later = running;
+    later.status.attempt_history.push_back({1, {}, {}, "Evicted", "Preempted", {}, {}, {}});
+    later.status.attempt = 2;
+    m.counted.status_written(later, later.status, told_until);  // it is known
+    const std::string evicted =
+        R"(signalbox_job_evictions_total{kind="PyTorchTrainingJob",reason=)";
+    CHECK(m.value(evicted + R"("Preempted"})") == 2);
+    CHECK(m.value(evicted + R"("PodsReadyTimeout"})") == 0);
+    CHECK(m.value(evicted + R"("Other"})") == 1);
+    CHECK(m.text().find("train-1a2b3") == std::string::npos);
+}
+
 TEST_CASE("single jobs have series where they are asked for, and a bounded number") {
     told_metrics m(op::job_metrics::series::of_jobs_too);
     m.jobs = {trained_job("a"), trained_job("done"), trained_job("new")};
