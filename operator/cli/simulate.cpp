@@ -33,7 +33,8 @@ using core::milliseconds;
 
 /// What all runs of a job came to.
 struct summary {
-    std::string job;  ///< `PyTorchTrainingJob mnist`
+    std::string job;                 ///< `PyTorchTrainingJob mnist`
+    bool without_scheduler = false;  ///< it names one, or a queue, which has no part in it
     std::size_t pods = 0;
     std::size_t runs = 0;
     std::map<std::string, std::size_t> ends;
@@ -83,6 +84,9 @@ std::string span_text(milliseconds span) {
     return fmt::format("{}s", s);
 }
 
+/// Of the label that asks for Kueue, as a JSON pointer.
+constexpr const char* queue_label = "/metadata/labels/kueue.x-k8s.io~1queue-name";
+
 /// A part of the time, and its names.
 struct time_part {
     const char* key;
@@ -106,11 +110,12 @@ core::result<summary> simulate_job(
     summary out;
     out.job = title(object.source);
     // Whoever waits for room waits for other jobs, which are not here.
+    const std::string stored = manifests::as_stored(object.source.json());
     const std::string json = manifests::with_value(
-        manifests::without(manifests::as_stored(object.source.json()), {"/spec/scheduler"}),
-        "/metadata/generation",
-        "1"
+        manifests::without(stored, {"/spec/scheduler", queue_label}), "/metadata/generation", "1"
     );
+    const auto named = core::parse_job(stored);
+    out.without_scheduler = named.spec && named.spec->scheduler;
     const core::result<core::job_object> job = core::read_job(json);
     if (!job || !job->compiled->plan) {
         return core::unexpected{job ? "its specification has errors" : job.error()};
@@ -148,6 +153,9 @@ void print_text(const summary& s, const simulate_options& options, std::ostream&
         s.runs == 1 ? "" : "s",
         options.seed
     );
+    if (s.without_scheduler) {
+        print_line(out, "  without its scheduler and queue: its pods have their places at once");
+    }
     std::string ends;
     for (const auto& [end, count] : s.ends) {
         const double part = 100 * s.mean(count);
@@ -190,6 +198,7 @@ void write_json(const summary& s, const simulate_options& options, json_report& 
     to.number("pods", s.pods);
     to.number("runs", s.runs);
     to.number("seed", options.seed);
+    to.flag("withoutScheduler", s.without_scheduler);
     w.Key("ends");
     w.StartObject();
     for (const auto& [end, count] : s.ends) {

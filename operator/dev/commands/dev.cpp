@@ -15,6 +15,10 @@
 #include <fmt/format.h>
 
 #include <ostream>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace signalbox::op::cli {
 
@@ -25,13 +29,20 @@ constexpr core::milliseconds quick_capability_retry{2000};
 
 /// The job kinds. A user who starts a job of the gang scheduler here wants to see it run. Else the
 /// server is like one without that scheduler, and its CRD can be applied at any time.
-std::vector<std::string> definitions_for(const check_result& objects) {
+std::vector<std::string> definitions_for(
+    const std::set<core::object_kind>& gangs, bool admits_workloads
+) {
     std::vector<std::string> out;
     for (const core::job_kind kind : core::all_job_kinds) {
         out.emplace_back(core::crd_json(kind));
     }
-    for (const core::object_kind kind : kinds_of_gangs(objects)) {
+    for (const core::object_kind kind : gangs) {
         out.push_back(stand_in(kind));
+    }
+    if (admits_workloads) {
+        for (const core::object_kind kind : core::all_read_kinds()) {
+            out.push_back(stand_in(kind));
+        }
     }
     return out;
 }
@@ -88,7 +99,14 @@ int dev(const dev_options& said, std::ostream& out, std::ostream& err) {
     if (setup.objects.errors > 0) {
         return exit_refused;
     }
-    setup.definitions = definitions_for(setup.objects);
+    const std::set<core::object_kind> gangs = kinds_of_gangs(setup.objects);
+    setup.admits_workloads = gangs.contains(core::kinds_of_scheduler("kueue").front());
+    setup.definitions = definitions_for(gangs, setup.admits_workloads);
+    if (const std::string classes = missing_priority_classes(setup.objects); !classes.empty()) {
+        check_result first = check_text(classes, "stand-in for Kueue");
+        first.append(std::move(setup.objects));
+        setup.objects = std::move(first);
+    }
     if (!options.timeout.empty()) {
         setup.patience = parse_duration(options.timeout);
         if (!setup.patience) {

@@ -14,6 +14,7 @@
 #include "controller/controller.hpp"
 #include "controller/resource_table.hpp"
 #include "manifests/json_edit.hpp"
+#include "pods/admission.hpp"
 #include "pods/deployed_pods.hpp"
 #include "pods/simulated.hpp"
 #include "progress/receiver.hpp"
@@ -100,6 +101,7 @@ private:
     std::string kept_logs_;          ///< folder of logs that outlive pods; empty: none
     std::vector<std::string> left_;  ///< what pods have written that is lost, or kept
     std::unique_ptr<pods::deployment_controller> deployments_;
+    std::unique_ptr<pods::simulated_admission> admission_;  ///< null: nothing asks for quota
     std::unique_ptr<controller> operator_;
     std::unique_ptr<op::progress::receiver> receiver_;  ///< null if no pod could reach it
     progress progress_;
@@ -150,6 +152,11 @@ dev_session::dev_session(dev_setup setup, std::ostream& out, std::ostream& err)
 
 bool dev_session::make_pods() {
     const auto complain = [this](const std::string& what) { progress_.note("pods: " + what); };
+    if (setup_.admits_workloads) {
+        admission_ = std::make_unique<pods::simulated_admission>(
+            loop_.get_executor(), for_pods_.api, complain
+        );
+    }
     if (setup_.options.pods == pod_runtime_kind::simulated) {
         pods::simulated_options wanted;
         wanted.speed = setup_.options.speed;
@@ -283,6 +290,12 @@ void dev_session::announce() {
         port_,
         shell_word(kubeconfig_.path())
     ));
+    if (admission_) {
+        progress_.note(
+            "queues: no Kueue is here; a stand-in admits every Workload at once, with all that it "
+            "asks for"
+        );
+    }
     for (const std::string& notice : notices_) {
         progress_.note("pods: " + notice);
     }
@@ -348,6 +361,9 @@ void dev_session::start() {
     }
     spawn(pods_->run());
     spawn(deployments_->run());
+    if (admission_) {
+        spawn(admission_->run());
+    }
     spawn(operator_->run());
     spawn(apply_all());
     if (setup_.patience && *setup_.patience != never) {
@@ -390,6 +406,9 @@ void dev_session::stop() {
     stopping_ = true;
     pods_->stop();
     deployments_->stop();
+    if (admission_) {
+        admission_->stop();
+    }
     operator_->stop();
     if (receiver_) {
         receiver_->end();

@@ -29,6 +29,7 @@ struct dev_setup {
     core::policy rules;
     std::vector<std::string> definitions;  ///< of custom resources that are there from the start
     std::vector<std::string> notices;      ///< about pods, for the user
+    bool admits_workloads = false;         ///< a stand-in for Kueue does
     std::optional<duration> patience;      ///< with --until-finished
 };
 

@@ -63,6 +63,14 @@ class Dev(unittest.TestCase):
         for name in names:
             self.assertRegex(result.out, r"(?m)^gang-%s +\w+Job +Succeeded " % name)
 
+    def test_a_job_with_a_queue_runs_by_a_stand_in_that_says_so(self):
+        folder = os.path.join(program.source_dir(), "examples/schedulers")
+        result = self.dev("--until-finished", "--speed", "10", "--apply", f"{folder}/kueue.yaml", f"{folder}/auto.yaml")
+        self.assertEqual(result.code, 0, result.out + result.err)
+        for name in ("queued", "anywhere"):
+            self.assertRegex(result.out, rf"(?m)^{name} +PyTorchTrainingJob +Succeeded ")
+        self.assertIn("queues: no Kueue is here; a stand-in admits every Workload at once", result.out)
+
     def test_a_restart_is_shown(self):
         # The master outlives the failure of its peer, however late that is seen.
         scenario = self.write("s.yaml", "rules:\n- match: {type: master, attempt: '1'}\n  do: {duration: never}\n")

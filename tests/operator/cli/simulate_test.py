@@ -91,6 +91,15 @@ class Simulate(unittest.TestCase):
         self.assertEqual(self.report(*options), first)
         self.assertNotEqual(self.report(*options, "--seed", "1000")["timeShares"], first["timeShares"])
 
+    def test_a_job_with_a_queue_has_its_place_at_once_and_that_is_said(self):
+        queued = manifest().replace("{name: mnist}", "{name: mnist, labels: {kueue.x-k8s.io/queue-name: team-a}}")
+        done = self.run_program("--training-time", "1h", "--runs", "3", text=queued)
+        self.assertEqual(done.code, 0, done.err)
+        self.assertIn("Succeeded 100.0 %", done.out)
+        self.assertIn("without its scheduler and queue", done.out)
+        self.assertTrue(self.report("--training-time", "1h", "--runs", "1", text=queued)["withoutScheduler"])
+        self.assertFalse(self.report("--training-time", "1h", "--runs", "1")["withoutScheduler"])
+
     def test_a_deadline_ends_it(self):
         found = self.report(
             "--training-time", "2h", "--runs", "1", text=manifest(policy="activeDeadlineSeconds: 3600"))
