@@ -39,6 +39,9 @@ extern const scheduler ticketed;
 /// `scheduler.countedScheduler`: an object Count of the pods that have not ended; it holds pods
 /// without a word.
 extern const scheduler counted;
+/// `scheduler.metered`: a Permit gives quota to the pods of each type, on nodes that a Tariff
+/// names.
+extern const scheduler metered;
 }  // namespace gang
 
 }  // namespace signalbox::core

@@ -43,6 +43,12 @@ constexpr std::array schedulers{
         .doc = "Gang scheduling by numbers.",
         .presence_counts = true,
     },
+    field{
+        .name = "metered",
+        .type = value_type::object,
+        .doc = "Quota by permits.",
+        .presence_counts = true,
+    },
 };
 
 constexpr std::array process_fields{

@@ -9,7 +9,7 @@
 namespace signalbox::core {
 
 std::span<const gang::scheduler* const> gang::all_schedulers() {
-    static constexpr std::array all{&t9k, &gated, &ticketed, &counted};
+    static constexpr std::array all{&t9k, &gated, &ticketed, &counted, &metered};
     return all;
 }
 
@@ -25,6 +25,7 @@ std::span<const object_kind> all_child_kinds() {
         gang::gated.objects[1],
         gang::ticketed.objects[0],
         gang::counted.objects[0],
+        gang::metered.objects[0],
         object_kind::tensorboard};
     return kinds;
 }

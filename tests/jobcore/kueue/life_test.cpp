@@ -194,6 +194,43 @@ TEST_CASE("[behaviour 8.13] a Workload that somebody deletes", "[engine]") {
     CHECK(w.status().backoff_count == 0);
 }
 
+TEST_CASE("[behaviour 8.13] a ColossalAIJob starts anew after an eviction", "[engine]") {
+    kueue_world w(queued(colossalai(2).run_policy(R"("cleanUpWorkers":true)")));
+    const auto run_stages = [&] {
+        w.admit();
+        w.settle();
+        CHECK(w.pods() == names{"worker-0", "worker-1"});
+        w.run_all();
+        w.settle();
+        CHECK(w.pods() == names{"launcher-0", "worker-0", "worker-1"});
+        w.run_all();
+        w.settle();
+        CHECK(w.status().phase == job_phase::running);
+    };
+    w.settle();
+    CHECK(has(w.workload(), R"({"name":"launcher","count":1,)"));
+    run_stages();
+    CHECK(w.used() == 3);
+    w.evict("Preempted", "to accommodate another workload");
+    w.settle();
+    w.finish_deletions();
+    w.settle();
+    CHECK(w.used() == 0);
+    CHECK(w.pods().empty());
+    CHECK(w.status().phase == job_phase::pending);
+    CHECK(w.status().reason == "WaitingForQuota");
+    w.pass_time(core::seconds(60));
+    run_stages();
+    CHECK(w.status().attempt == 2);
+    CHECK(w.status().restarts.disruptions == 0);
+    // It restarts nothing that fails by itself.
+    w.end_pod("launcher-0", 1);
+    w.settle();
+    w.pass_time(core::seconds(60));
+    w.settle();
+    CHECK(w.status().phase == job_phase::failed);
+}
+
 TEST_CASE("[behaviour 8.13] a pause gives quota back once pods have stopped", "[engine]") {
     kueue_world w = running(queued());
     w.edit().pause();

@@ -111,6 +111,61 @@ TEST_CASE_METHOD(server_world, "[requirement X9] finalizers are added and remove
 }
 
 TEST_CASE_METHOD(
+    server_world, "[requirement X8] a patch of the status changes that alone, of one version"
+) {
+    const resource_type& pods = resources::pods();
+    const auto made = test::run(
+        loop,
+        api.create(
+            pods,
+            "default",
+            std::string(
+                R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":"n",)"
+                R"("containers":[{"name":"c","image":"i"}]}})"
+            )
+        )
+    );
+    REQUIRE(made.has_value());
+    const object_meta first = *read_object_meta(*made);
+    const auto patch = [&](const std::string& uid, const std::string& version) {
+        return test::run(
+            loop,
+            api.merge_patch(
+                pods,
+                "default",
+                "p",
+                R"({"metadata":{"uid":")" + uid + R"(","resourceVersion":")" + version +
+                    R"(","labels":{"a":"b"}},"spec":{"nodeName":"other"},"status":{"reason":"said"}})",
+                "status"
+            )
+        );
+    };
+    const auto changed = patch(first.uid, first.resource_version);
+    REQUIRE(changed.has_value());
+    CHECK(holds(*changed, R"("reason":"said")"));
+    CHECK(holds(*changed, R"("nodeName":"n")"));
+    const auto late = patch(first.uid, first.resource_version);
+    REQUIRE(late.has_error());
+    CHECK(late.error().http_status == 409);
+    const auto other = patch("another", read_object_meta(*changed)->resource_version);
+    REQUIRE(other.has_error());
+    CHECK((other.error().http_status == 409 || other.error().http_status == 422));
+    // Of the object itself the status stays.
+    const auto itself = test::run(
+        loop,
+        api.merge_patch(
+            pods,
+            "default",
+            "p",
+            std::string(R"({"metadata":{"labels":{"c":"d"}},"status":{"reason":"not this"}})")
+        )
+    );
+    REQUIRE(itself.has_value());
+    CHECK(holds(*itself, R"("c":"d")"));
+    CHECK(holds(*itself, R"("reason":"said")"));
+}
+
+TEST_CASE_METHOD(
     server_world, "[requirement X10] an object goes with the owner that it was given"
 ) {
     const object_meta owner = create("owner");
