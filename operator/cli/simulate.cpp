@@ -13,6 +13,8 @@
 #include "manifests/json_edit.hpp"
 #include "manifests/stored_object.hpp"
 
+#include <jobcore/schema.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 

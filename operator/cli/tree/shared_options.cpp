@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/tree/shared_options.hpp"
 
+#include <jobcore/policy_fields.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace signalbox::op::cli {
 
 void add_cluster(CLI::App& to, cluster_options& options) {
