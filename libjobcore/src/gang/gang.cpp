@@ -107,6 +107,16 @@ std::vector<objection> check(job_plan& plan, std::span<const template_facts> tem
     return plan.gang->by->check(plan, templates);
 }
 
+bool takes(
+    const scheduler& by,
+    job_plan plan,
+    const job_spec& spec,
+    std::span<const template_facts> templates
+) {
+    plan.gang = plan_by(by, {.name = std::string(by.name)}, plan, spec);
+    return check(plan, templates).empty();
+}
+
 }  // namespace
 
 std::vector<std::string_view> possible_schedulers(const job_plan& plan, const job_spec& spec) {
@@ -119,9 +129,7 @@ std::vector<std::string_view> possible_schedulers(const job_plan& plan, const jo
         if (named || s->quota != nullptr) {
             continue;
         }
-        job_plan with = plan;
-        with.gang = plan_by(*s, {.name = std::string(s->name)}, plan, spec);
-        if (s->check == nullptr || check(with, templates).empty()) {
+        if (s->check == nullptr || takes(*s, plan, spec, templates)) {
             out.push_back(s->name);
         }
     }

@@ -108,7 +108,7 @@ class Rules(unittest.TestCase):
             self.assertRegex(shown, r"(?m)^  %s  +\S" % name)
 
     def test_rules_that_are_not_there(self):
-        for words, why in ((["5.99"], r"there is no rule behaviour 5\.99; the nearest are 5\.1 to 5\.14"),
+        for words, why in ((["5.99"], r"there is no rule behaviour 5\.99; the nearest are 5\.1 to 5\.15"),
                            (["I99"], r"there is no rule I99; the nearest are I1 to I25"),
                            (["api 99"], r"there is no rule api 99; the chapters of api are 1 to 7"),
                            (["5.8", "Z3"], r"there is no rule Z3; `signalbox docs rule` lists"),
