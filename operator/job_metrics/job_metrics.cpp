@@ -375,7 +375,9 @@ void job_metrics::add_to(families& to, const all_jobs& jobs) const {
             to.add({{"kind", kind}, {"reason", reason}}, as_double(count));
         }
     });
-    to.counter("signalbox_job_evictions_total", "Attempts that ended since their quota was taken.");
+    to.counter(
+        "signalbox_job_evictions_total", "Attempts that ended because their quota was taken."
+    );
     each_kind([&](const std::string& kind, const kind_now&, const per_kind& told) {
         for (const auto& [reason, count] : told.evictions) {
             to.add({{"kind", kind}, {"reason", reason}}, as_double(count));

@@ -20,8 +20,9 @@ void add_target(CLI::App& to, std::string& target);
 void add_namespace(CLI::App& to, std::string& ns, const std::string& what);
 /// --log-level and --log-format.
 void add_log(CLI::App& to, log_options& options);
-/// --policy.
+/// --default-scheduler.
 void add_default_scheduler(CLI::App& to, std::string& name);
+/// --policy.
 void add_policy(CLI::App& to, std::vector<std::string>& overrides);
 /// -o.
 void add_output(CLI::App& to, output_format& format);
