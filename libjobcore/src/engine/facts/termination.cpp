@@ -2,6 +2,7 @@
 #include "engine/facts/termination.hpp"
 
 #include "engine/facts/error_lines.hpp"
+#include "engine/facts/line_words.hpp"
 #include "engine/facts/pod_facts.hpp"
 #include "engine/facts/signals.hpp"
 #include "jobcore/evidence.hpp"
