@@ -67,6 +67,8 @@ class Build:
         for entry in json.loads((build / "compile_commands.json").read_text()):
             words = shlex.split(entry["command"])
             self.commands[words[words.index("-o") + 1]] = (words, pathlib.Path(entry["file"]))
+        if any(source.parent.name == "Unity" for _, source in self.commands.values()):
+            fail(f"{build} compiles the units of a folder in one, where a changed copy of a unit has no part: take one of the preset dev")
 
     def make(self):
         """The paths of the programs, by name."""
