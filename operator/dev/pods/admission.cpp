@@ -2,19 +2,16 @@
 #include "pods/admission.hpp"
 
 #include "controller/resource_table.hpp"
-#include "k8sio/synchronization.hpp"
 #include "pods/json_value.hpp"
+#include "pods/status_writes.hpp"
 
 #include <jobcore/object_kind.hpp>
 #include <jobcore/strings.hpp>
 #include <k8sio/reflector.hpp>
 
-#include <boost/asio/co_spawn.hpp>
-
 #include <fmt/format.h>
 
 #include <array>
-#include <exception>
 #include <utility>
 
 namespace signalbox::op::pods {
@@ -122,22 +119,19 @@ public:
         k8sio::client& api,
         std::function<void(const std::string&)> complain
     )
-        : executor_(std::move(executor)),
-          api_(api),
-          complain_(std::move(complain)),
+        : api_(api),
           reflector_(api, workload_type(), *this, of_ours()),
-          idle_(executor_) {}
+          writes_(std::move(executor), api, workload_type(), std::move(complain)) {}
 
     asio::awaitable<void> run() {
-        k8sio::notification& idle = idle_;
+        status_writes& writes = writes_;
         co_await reflector_.run();
-        while (writes_ > 0) {
-            co_await idle.wait();
-        }
+        co_await writes.finish();
     }
 
     void stop() {
         stopping_ = true;
+        writes_.stop();
         reflector_.stop();
     }
 
@@ -147,38 +141,14 @@ public:
         if (!answer || stopping_) {
             return;
         }
-        ++writes_;
-        asio::co_spawn(executor_, write(*std::move(answer)), [this](std::exception_ptr) {
-            --writes_;
-            idle_.notify();
-        });
+        writes_.patch(std::move(answer->ns), std::move(answer->name), std::move(answer->patch));
     }
     void remove(std::string_view) override {}
 
 private:
-    asio::awaitable<void> write(workload_answer answer) {
-        std::string patch = std::move(answer.patch);
-        const auto written = co_await api_.merge_patch(
-            workload_type(), answer.ns, answer.name, std::move(patch), "status"
-        );
-        if (!written.has_error() || stopping_) {
-            co_return;
-        }
-        // Gone, or another version by now: what follows is observed.
-        const int status = written.error().http_status;
-        if (status != 404 && status != 409) {
-            complain_(
-                fmt::format("Workload {}/{}: {}", answer.ns, answer.name, written.error().text())
-            );
-        }
-    }
-
-    asio::any_io_executor executor_;
     k8sio::client& api_;
-    std::function<void(const std::string&)> complain_;
     k8sio::reflector reflector_;
-    k8sio::notification idle_;
-    std::size_t writes_ = 0;
+    status_writes writes_;
     bool stopping_ = false;
 };
 

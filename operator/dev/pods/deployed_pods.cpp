@@ -4,6 +4,7 @@
 #include "controller/resource_table.hpp"
 #include "k8sio/synchronization.hpp"
 #include "pods/json_value.hpp"
+#include "pods/status_writes.hpp"
 
 #include <jobcore/plan.hpp>
 #include <k8sio/resource.hpp>
@@ -215,7 +216,7 @@ private:
             return !view.insert_answer(std::string_view(*answer)).empty();
         }
         if (!stopping_) {
-            complain_of(options_, of, answer.error());
+            complain_of(options_.complain, "Deployment", of.ns, of.name, answer.error());
         }
         return false;
     }

@@ -2,16 +2,11 @@
 #include "pods/deployments.hpp"
 
 #include "controller/resource_table.hpp"
-#include "k8sio/synchronization.hpp"
+#include "pods/status_writes.hpp"
 
 #include <k8sio/reflector.hpp>
 
-#include <boost/asio/co_spawn.hpp>
-
-#include <fmt/format.h>
-
-#include <exception>
-#include <optional>
+#include <chrono>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -31,35 +26,23 @@ k8sio::reflector_options reflect(const deployment_options& options, std::string_
     return out;
 }
 
-void complain_of(
-    const deployment_options& options, const deployment_record& of, const k8sio::api_error& failure
-) {
-    // Gone, or another one by now: what follows is observed.
-    const bool is_settled_by_events = failure.http_status == 404 || failure.http_status == 409;
-    if (!is_settled_by_events && options.complain) {
-        options.complain(fmt::format("Deployment {}/{}: {}", of.ns, of.name, failure.text()));
-    }
-}
-
 class simulated_deployments::impl final : public k8sio::reflector_sink {
 public:
     impl(asio::any_io_executor executor, k8sio::client& api, deployment_options options)
-        : executor_(executor),
-          api_(api),
+        : api_(api),
           options_(std::move(options)),
           reflector_(api, deployment_type(), *this, reflect(options_, children_selector)),
-          idle_(executor) {}
+          writes_(std::move(executor), api, deployment_type(), options_.complain) {}
 
     asio::awaitable<void> run() {
-        k8sio::notification& idle = idle_;
+        status_writes& writes = writes_;
         co_await reflector_.run();
-        while (writes_ > 0) {
-            co_await idle.wait();
-        }
+        co_await writes.finish();
     }
 
     void stop() {
         stopping_ = true;
+        writes_.stop();
         reflector_.stop();
         for (const auto& [uid, timer] : timers_) {
             api_.time().cancel(timer);
@@ -90,39 +73,22 @@ private:
     }
 
     void start(const deployment_record& of) {
-        ++writes_;
-        asio::co_spawn(executor_, write(of), [this](std::exception_ptr) {
-            --writes_;
-            idle_.notify();
-        });
-    }
-
-    // Named values only are awaited with; `of` is a copy that the caller named (style rule 4).
-    asio::awaitable<void> write(deployment_record of) {
         const auto now = std::chrono::floor<core::milliseconds>(api_.server_now());
-        std::string patch = status_patch(of, of.wanted, of.wanted, now);
-        const auto answer = co_await api_.merge_patch(
-            deployment_type(), of.ns, of.name, std::move(patch), "status"
-        );
-        if (answer.has_error() && !stopping_) {
-            complain_of(options_, of, answer.error());
-        }
+        writes_.patch(of.ns, of.name, status_patch(of, of.wanted, of.wanted, now));
     }
 
-    asio::any_io_executor executor_;
     k8sio::client& api_;
     deployment_options options_;
     k8sio::reflector reflector_;
-    k8sio::notification idle_;
+    status_writes writes_;
     std::unordered_map<std::string, k8sio::clock::timer_id> timers_;  // by UID
-    std::size_t writes_ = 0;
     bool stopping_ = false;
 };
 
 simulated_deployments::simulated_deployments(
     asio::any_io_executor executor, k8sio::client& api, deployment_options options
 )
-    : impl_(std::make_unique<impl>(executor, api, std::move(options))) {}
+    : impl_(std::make_unique<impl>(std::move(executor), api, std::move(options))) {}
 
 simulated_deployments::~simulated_deployments() = default;
 

@@ -37,11 +37,6 @@ const k8sio::resource_type& deployment_type();
 /// What to watch of a type, by a label selector.
 k8sio::reflector_options reflect(const deployment_options& options, std::string_view selector);
 
-/// Tells of a write that failed, but for 404 and 409.
-void complain_of(
-    const deployment_options& options, const deployment_record& of, const k8sio::api_error& failure
-);
-
 /// Looks after Deployments labelled as the operator's own.
 class deployment_controller {
 public:
