@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Errors and warnings of what the user wrote.
+#include "engine/facts/chosen_scheduler.hpp"
 #include "explain/story.hpp"
 #include "explain/words.hpp"
 
@@ -18,9 +19,10 @@ void say_chosen_scheduler(story& s) {
     }
     s.say(
         explain_section::specification,
-        chosen == "auto"   ? "no scheduler is chosen for it yet"
-        : chosen == "none" ? "no scheduler of gangs was there to be chosen for it when it began"
-                           : fmt::format("{} was chosen for it when it began", quoted_text(chosen)),
+        engine::is_scheduler_open(s.after) ? "no scheduler is chosen for it yet"
+        : engine::has_no_scheduler(s.after)
+            ? "no scheduler of gangs was there to be chosen for it when it began"
+            : fmt::format("{} was chosen for it when it began", quoted_text(chosen)),
         "behaviour 8.15"
     );
 }

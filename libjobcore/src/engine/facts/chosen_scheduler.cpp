@@ -25,17 +25,22 @@ std::vector<const gang::scheduler*> candidates(const inputs& in) {
     return out;
 }
 
-/// In any of its versions.
-bool has_version(const inputs& in, const gang::scheduler& by, served is) {
-    return std::ranges::any_of(by.objects, [&](object_kind kind) {
+/// The first of its versions of which that is so; null: none.
+const object_kind* find_version(const inputs& in, const gang::scheduler& by, served is) {
+    const auto found = std::ranges::find_if(by.objects, [&](object_kind kind) {
         return served_of(in.seen.served_kinds, kind) == is;
     });
+    return found == by.objects.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
 bool is_scheduler_open(const job_status& status) {
     return status.scheduler == gang::left_open;
+}
+
+bool has_no_scheduler(const job_status& status) {
+    return status.scheduler == gang::none_chosen;
 }
 
 bool is_compiled_for_other(const inputs& in, const job_status& status) {
@@ -52,28 +57,16 @@ std::string scheduler_at_begin(const inputs& in) {
     return usual == gang::left_open || takes_job(in, usual) ? std::string(usual) : std::string();
 }
 
-std::optional<std::string_view> choose_scheduler(const inputs& in) {
+std::variant<std::string_view, object_kind> choose_scheduler(const inputs& in) {
     for (const gang::scheduler* s : candidates(in)) {
-        if (has_version(in, *s, served::yes)) {
+        if (find_version(in, *s, served::yes) != nullptr) {
             return s->name;
         }
-        if (has_version(in, *s, served::unknown)) {
-            return std::nullopt;
-        }
-    }
-    return gang::none_chosen;
-}
-
-std::optional<object_kind> find_unknown_kind(const inputs& in) {
-    for (const gang::scheduler* s : candidates(in)) {
-        const auto unknown = std::ranges::find_if(s->objects, [&](object_kind kind) {
-            return served_of(in.seen.served_kinds, kind) == served::unknown;
-        });
-        if (unknown != s->objects.end()) {
+        if (const object_kind* unknown = find_version(in, *s, served::unknown)) {
             return *unknown;
         }
     }
-    return std::nullopt;
+    return gang::none_chosen;
 }
 
 }  // namespace signalbox::core::engine

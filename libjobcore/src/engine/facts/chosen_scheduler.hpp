@@ -5,14 +5,16 @@
 
 #include "engine/facts/inputs.hpp"
 
-#include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace signalbox::core::engine {
 
 /// The job has begun, and nothing is chosen yet.
 bool is_scheduler_open(const job_status& status);
+/// There was none to choose.
+bool has_no_scheduler(const job_status& status);
 
 /// The specification was compiled for what was chosen before: the caller has to read the job again
 /// (BEHAVIOUR.md 12.16).
@@ -21,11 +23,8 @@ bool is_compiled_for_other(const inputs& in, const job_status& status);
 /// What job_status::scheduler is when the job begins, or is resumed.
 std::string scheduler_at_begin(const inputs& in);
 
-/// The first that is served and takes the job; `none` if there is none. Nothing: of one of them it
-/// is not known yet whether it is served.
-std::optional<std::string_view> choose_scheduler(const inputs& in);
-
-/// The kind of which that is not known yet. Nothing: all are known.
-std::optional<object_kind> find_unknown_kind(const inputs& in);
+/// The name of the first that is served and takes the job; `none` if there is none. A kind: nothing
+/// is chosen before it is known whether that one is served.
+std::variant<std::string_view, object_kind> choose_scheduler(const inputs& in);
 
 }  // namespace signalbox::core::engine

@@ -46,8 +46,8 @@ struct error_line {
     /// An exception of Python's, and nobody says in the log why it was aborted.
     bool raised = false;
     bool of_thread = false;  ///< raised in a thread, or in a process of its own
-    bool torn =
-        false;  ///< the end of its line is missing, and with it what it follows from perhaps
+    /// The end of its line is missing, and with it what it follows from perhaps.
+    bool torn = false;
     /// What follows from another's end and was said behind it by the same pod; empty: nothing.
     std::string_view suffered = {};
 };

@@ -480,8 +480,7 @@ log_evidence judge_log(std::string pod_uid, std::string_view pod_name, std::stri
     log_evidence out;
     out.pod_uid = std::move(pod_uid);
     engine::log_note read = engine::read_log_end(log, pod_name);
-    const bool says_nothing = !read.said.names_error && !read.said.silent;
-    if (!says_nothing) {
+    if (read.said.names_error || read.said.silent) {
         out.text = std::move(read.said.text);
         out.error_code = read.said.error_code;
         out.names_error = read.said.names_error;

@@ -7,9 +7,12 @@
 namespace signalbox::core::engine {
 
 std::optional<record> settle_scheduler(const context& c, const health&, const open_questions&) {
-    const auto chosen =
-        is_scheduler_open(c.status) ? choose_scheduler(c.in) : std::optional<std::string_view>();
-    return chosen ? std::optional<record>(scheduler_chosen{*chosen}) : std::nullopt;
+    if (!is_scheduler_open(c.status)) {
+        return std::nullopt;
+    }
+    const auto choice = choose_scheduler(c.in);
+    const auto* name = std::get_if<std::string_view>(&choice);
+    return name != nullptr ? std::optional<record>(scheduler_chosen{*name}) : std::nullopt;
 }
 
 }  // namespace signalbox::core::engine

@@ -120,10 +120,6 @@ void wait_for_answer(const context& c, wait_rank rank, const gang_answer& says, 
     out.wait_for(rank, reason::waiting_for_gang, std::move(message));
 }
 
-}  // namespace
-
-namespace {
-
 /// The time of the next look is no recorded fact, and shows nowhere.
 void wait_for_discovery(const context& c, std::string message, work& out) {
     out.wake_ups.push_back({c.in.now + c.in.policy.capability_retry, std::nullopt});
@@ -144,15 +140,18 @@ bool is_scheduler_chosen(const context& c, work& out) {
     if (!is_scheduler_open(c.status)) {
         return true;
     }
-    const auto unknown = find_unknown_kind(c.in);
-    wait_for_discovery(
-        c,
-        fmt::format(
-            "no scheduler is chosen before it is known whether the API server serves {}",
-            unknown ? name_of_kind(*unknown) : "PodGroup"
-        ),
-        out
-    );
+    // What can be chosen has been, by the rules.
+    if (const auto choice = choose_scheduler(c.in);
+        const auto* unknown = std::get_if<object_kind>(&choice)) {
+        wait_for_discovery(
+            c,
+            fmt::format(
+                "no scheduler is chosen before it is known whether the API server serves {}",
+                name_of_kind(*unknown)
+            ),
+            out
+        );
+    }
     return false;
 }
 
