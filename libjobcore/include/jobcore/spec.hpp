@@ -40,6 +40,9 @@ bool restarts(job_kind kind);
 
 /// Gang scheduling (BEHAVIOUR.md api 1.4).
 struct gang_request {
+    /// The name that asks for one of those that the server serves (BEHAVIOUR.md 8.15).
+    static constexpr std::string_view left_open = "auto";
+
     std::string name;  ///< the member of `spec.scheduler` that is set
     /// Its fields that are set or have defaults, by name; numbers in decimal digits.
     std::map<std::string, std::string, std::less<>> fields{};
@@ -232,6 +235,11 @@ struct job_spec {
     /// In spec order; the types are unique.
     std::vector<replica_spec> replicas;
     std::variant<std::monostate, pytorch_spec, deepspeed_spec, colossalai_spec> launch;
+
+    /// None is named, or the one is that the server serves.
+    bool leaves_scheduler_open() const {
+        return !scheduler || scheduler->name == gang_request::left_open;
+    }
     friend bool operator==(const job_spec&, const job_spec&) = default;
 };
 

@@ -8,6 +8,7 @@
 #include "jobcore/object_kind.hpp"
 #include "jobcore/observed.hpp"
 #include "jobcore/plan.hpp"
+#include "jobcore/spec.hpp"
 #include "json/json.hpp"
 
 #include <cstdint>
@@ -95,7 +96,7 @@ struct silent_holds {
 
 /// In `spec.scheduler`, and in job_status::scheduler as long as nothing is chosen: one of those
 /// that the server serves (BEHAVIOUR.md 8.15).
-inline constexpr std::string_view left_open = "auto";
+inline constexpr std::string_view left_open = gang_request::left_open;
 /// In job_status::scheduler: none of them; the cluster's default scheduler places the pods.
 inline constexpr std::string_view none_chosen = "none";
 

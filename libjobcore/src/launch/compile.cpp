@@ -150,8 +150,7 @@ std::string rendezvous_host(const compile_context& ctx) {
 }
 
 void plan_gang(compile_context& ctx) {
-    const bool open = !ctx.spec.scheduler || ctx.spec.scheduler->name == gang::left_open;
-    if (open) {
+    if (ctx.spec.leaves_scheduler_open()) {
         ctx.plan.possible_schedulers = gang::possible_schedulers(ctx.plan, ctx.spec);
     }
     for (const gang::objection& o : gang::add_to(ctx.plan, ctx.spec)) {

@@ -15,17 +15,13 @@ namespace {
 
 constexpr std::string_view kueue = "kueue";
 constexpr std::string_view queue_name_field = "queueName";
-constexpr std::string_view left_open = "auto";
+constexpr std::string_view left_open = gang_request::left_open;
 
 /// The scheduler that the specification names; null: none.
 const node* named_scheduler(const node& spec) {
     const node& scheduler = spec["scheduler"];
     const auto asked = std::ranges::find_if(scheduler.members, &node::present);
     return asked == scheduler.members.end() ? nullptr : &*asked;
-}
-
-bool is_open(const job_spec& spec) {
-    return !spec.scheduler || spec.scheduler->name == left_open;
 }
 
 void check_label(
@@ -97,7 +93,7 @@ void add_queue(std::string_view queue, job_spec& spec) {
     if (queue.empty()) {
         return;
     }
-    if (is_open(spec)) {
+    if (spec.leaves_scheduler_open()) {
         spec.scheduler = gang_request{.name = std::string(kueue)};
     }
     spec.scheduler->fields.emplace(queue_name_field, queue);
@@ -106,7 +102,8 @@ void add_queue(std::string_view queue, job_spec& spec) {
 void add_chosen(std::string_view chosen, const node& scheduler, job_spec& spec) {
     const auto rows = scheduler.row->fields;
     const auto row = std::ranges::find(rows, chosen, &field::name);
-    if (!is_open(spec) || row == rows.end() || chosen == kueue || chosen == left_open) {
+    if (!spec.leaves_scheduler_open() || row == rows.end() || chosen == kueue ||
+        chosen == left_open) {
         return;
     }
     gang_request out{.name = std::string(chosen)};
