@@ -72,7 +72,8 @@ bool is_telling(std::string_view reason);
 std::int32_t crash_signal(std::int32_t code);
 
 /// The code of a program of Python that ends by an exception, whatever it was: 1, or that of an
-/// abort (128 + 6, 256 - 6), which threads of native code may cause meanwhile. Victims end so too.
+/// abort (128 + 6, 256 - 6) or a crash, which threads of native code may cause meanwhile. Victims
+/// end so too.
 bool is_code_of_raised(std::int32_t code);
 
 /// `pod a-b-0, container pytorch exited with 137 (OOMKilled): CUDA out of memory`; the code is left

@@ -16,7 +16,7 @@ namespace {
 /// How near a failure is to the cause, by what it is.
 int distance(const loss& l) {
     constexpr std::int32_t killed = 9;
-    return l.secondary          ? 5
+    return l.secondary          ? (l.signal != 0 ? 5 : 6)
            : l.out_of_memory    ? 0
            : l.signal == killed ? 1
            : l.overcome         ? 4

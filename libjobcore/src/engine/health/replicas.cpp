@@ -21,6 +21,11 @@ constexpr seconds most_unwinding{10};
 /// And until it ends itself: torchrun waits 30 s for ranks that do not end.
 constexpr seconds most_ending{40};
 
+/// A program of Python that ends by an exception may crash as it ends, in threads of native code.
+bool is_end_of_raised(const termination_note& said, const loss& l) {
+    return said.raised && !said.error_code && !l.overcome && is_code_of_raised(*l.exit_code);
+}
+
 /// How a process ends too that says nothing because it follows from another's end.
 bool is_victims(std::int32_t code) {
     constexpr std::int32_t terminated = 128 + 15;
@@ -157,6 +162,31 @@ private:
         return l;
     }
 
+    /// How much what it said counts. Who was killed or crashed says nothing of that: the end of its
+    /// log is of its peers.
+    static void weigh_words(const pod_end& end, termination_note& said, loss& l) {
+        l.signal = std::max(
+            {crash_signal(*l.exit_code),
+             crash_signal(end.exit_code.value_or(0)),
+             crash_signal(said.error_code.value_or(0))}
+        );
+        const bool crashed = l.signal != 0;
+        const bool raised = crashed && is_end_of_raised(said, l);
+        const bool alone = l.out_of_memory || (crashed && !raised);
+        l.secondary_by_message = l.secondary_by_message && !l.out_of_memory && !crashed;
+        l.secondary = said.secondary && !alone;
+        l.sameness = alone ? 0 : said.sameness;
+        l.suffered = said.suffered_at.has_value();
+        l.says_nothing = !said.names_error && !said.silent && !alone && is_victims(*l.exit_code);
+        l.signal = raised && !said.secondary ? 0 : l.signal;
+        if (crashed && l.overcome) {
+            said.names_error = l.overcome = false;
+            l.said_at.reset();
+        }
+        // Without the times of a log it is not known whether the exception was overcome.
+        said.raised = said.raised && (!crashed || (l.signal == 0 && l.said_at));
+    }
+
     void add_exit(
         std::size_t type,
         std::int32_t index,
@@ -179,18 +209,7 @@ private:
         if (const log_evidence* log = log_of(pod.uid); log != nullptr && tells_more(*log, said)) {
             take(*log, pod, said, l);
         }
-        l.signal = std::max(
-            {crash_signal(*l.exit_code),
-             crash_signal(end.exit_code.value_or(0)),
-             crash_signal(said.error_code.value_or(0))}
-        );
-        // Who was killed or crashed says nothing of that: the end of its log is of its peers.
-        const bool alone = l.out_of_memory || l.signal != 0;
-        l.secondary_by_message = l.secondary_by_message && !alone;
-        l.secondary = said.secondary && !alone;
-        l.sameness = alone ? 0 : said.sameness;
-        l.suffered = said.suffered_at.has_value();
-        l.says_nothing = !said.names_error && !said.silent && !alone && is_victims(*l.exit_code);
+        weigh_words(end, said, l);
         if (l.out_of_memory && !plan.memory_limit.empty()) {
             said.text = fmt::format(
                 "out of memory: limit {} of container {}", plan.memory_limit, l.container
