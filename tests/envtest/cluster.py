@@ -86,6 +86,19 @@ def ssh_job(kind, name, workers, namespace="default", simulation=None, **spec):
     }
 
 
+def end_of(pod, code=0):
+    """The patch by which the kubelet of a pod that runs says that it has ended."""
+    now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    statuses = pod["status"]["containerStatuses"]
+    for each in statuses:
+        each.update(ready=False, started=False)
+        began = each["state"]["running"]["startedAt"]
+        reason = "Error" if code else "Completed"
+        each["state"] = {"terminated": {"exitCode": code, "reason": reason, "startedAt": began, "finishedAt": now}}
+    phase = "Failed" if code else "Succeeded"
+    return {"metadata": {"uid": pod["metadata"]["uid"]}, "status": {"phase": phase, "containerStatuses": statuses}}
+
+
 class Cluster(servers.Started):
     """See the head of this file. `policy`: constants of the operator, in milliseconds; `plane`: arguments of ControlPlane."""
 
@@ -188,18 +201,9 @@ class Cluster(servers.Started):
 
     def finish_pod(self, pod, code=0):
         """Ends a pod that runs, as its kubelet would."""
-        now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        statuses = pod["status"]["containerStatuses"]
-        for each in statuses:
-            each.update(ready=False, started=False)
-            began = each["state"]["running"]["startedAt"]
-            reason = "Error" if code else "Completed"
-            each["state"] = {"terminated": {"exitCode": code, "reason": reason, "startedAt": began, "finishedAt": now}}
-        phase = "Failed" if code else "Succeeded"
-        patch = {"metadata": {"uid": pod["metadata"]["uid"]}, "status": {"phase": phase, "containerStatuses": statuses}}
         self.plane.kubectl(
             "patch", "pod", pod["metadata"]["name"], "-n", pod["metadata"]["namespace"], "--subresource=status",
-            "--type=merge", "-p", json.dumps(patch),
+            "--type=merge", "-p", json.dumps(end_of(pod, code)),
         )
 
     def explained(self, name, namespace="default"):

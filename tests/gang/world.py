@@ -63,15 +63,16 @@ class World(cluster.Cluster):
     `scheduler_command`. `jobs`: with the kinds of Signalbox from the start, for operator_on()."""
 
     set_name = None
+    jobs = False
     kubelet_flags = ("--bound-only",)
     scheduler_name = "default-scheduler"
 
-    def __init__(self, policy=None, jobs=False, apiserver_arguments=(), **plane):
+    def __init__(self, policy=None, apiserver_arguments=(), **plane):
         self.programs = programs(self.set_name)
         # Nodes are ready from the start: nobody is there who would take the taint off.
         ready = "--disable-admission-plugins=TaintNodesByCondition"
         super().__init__(policy, apiserver_arguments=[ready, *apiserver_arguments], **plane)
-        self.jobs, self.scheduler, self.numbers = jobs, None, itertools.count()
+        self.scheduler, self.numbers = None, itertools.count()
 
     def start(self):
         self.plane.start()
@@ -181,10 +182,17 @@ class World(cluster.Cluster):
         return "\n".join(f"{each.name}:\n{each.tail(12)}" for each in self.scheduler or ())
 
 
-def operator_on(world, *flags, name="operator", kubeconfig=None):
-    """Starts `signalbox run` on a world that was made with `jobs=True`; it is `world.operator` then, and ends with the world.
-    `kubeconfig`: of the administrator, say; by default that of the operator, with the rights of `operator/deploy`."""
-    world.operator = world.operator_process(name, kubeconfig or world.plane.operator_kubeconfig, *flags)
+def operator_on(world, *scope):
+    """Starts `signalbox run` on a world with `jobs`, with the rights that `signalbox rbac` prints for this scope, as
+    `--scheduler kueue`; it is `world.operator` then, and ends with the world."""
+    world.plane.kubectl("apply", "-f", "-", stdin=cluster.signalbox("rbac", *scope).stdout)
+    world.scope = scope
+    return operator_again(world)
+
+
+def operator_again(world):
+    """After its death."""
+    world.operator = world.operator_process("operator", world.plane.operator_kubeconfig, *world.scope)
     return world.operator
 
 
@@ -230,6 +238,10 @@ def pod(name, pool, namespace="default", cpu=1, scheduler=None, labels=None, ann
             **spec,
         },
     }
+
+
+def priority_class(name, value):
+    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
 
 
 def owner_reference(owner):

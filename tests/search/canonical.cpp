@@ -2,6 +2,7 @@
 #include "canonical.hpp"
 
 #include "configurations.hpp"
+#include "gang/scheduler.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -97,6 +98,7 @@ private:
         put(p.attempt);
         put(p.round);
         put(std::ranges::count(w_.harm.hidden, p.uid));
+        put(p.gang == nullptr ? std::string_view() : p.gang->name);
         put((p.labels_complete ? 1 : 0) | (p.scheduled ? 2 : 0) | (p.ready ? 4 : 0) |
             (p.disruption_target ? 8 : 0) | (p.unschedulable ? 16 : 0) |
             (w_.on_dead_node(p) ? 32 : 0));
@@ -265,6 +267,8 @@ private:
         put(s.restarts);
         put(static_cast<std::int64_t>(s.time.in));
         put(std::max(s.backoff_count - s.restarts.forgiven, 0));
+        put(std::string_view(s.queue));
+        put(std::string_view(s.scheduler));
         put(static_cast<std::int64_t>(s.admission.has_value()));
         if (s.admission) {
             for (const admitted_type& type : s.admission->types) {

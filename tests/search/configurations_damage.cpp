@@ -71,6 +71,10 @@ std::vector<op> of_types() {
     return {op::exits, op::change_spec, op::damage_status};
 }
 
+std::vector<op> of_quota() {
+    return {op::exits, op::take_quota, op::damage_status};
+}
+
 std::vector<op> of_labels() {
     return {op::exits, op::kill, op::pause, op::resume, op::mislabel, op::unwatch, op::pass};
 }
@@ -90,6 +94,11 @@ std::vector<configuration> damage_configurations() {
     dropped.serves_tensorboard = false;
     configuration edited = damaged_world("plain, types: status", plain_job(1), 2, of_types());
     edited.specs = edits_of_types();
+    draft open = plain_job(1);
+    open.gang = true;
+    open.scheduler = R"({"auto":{}})";
+    draft labelled = open;
+    labelled.labels["kueue.x-k8s.io/queue-name"] = "q";
     draft soon = plain_job(2);
     soon.run_policy["backoffLimit"] = "2";
     soon.annotations["batch.tensorstack.dev/stuck-after"] = "5";
@@ -101,6 +110,8 @@ std::vector<configuration> damage_configurations() {
             "deepspeed: status", with_clocks(ssh_job(job_kind::deepspeed)), 2, of_status()
         ),
         damaged_world("colossalai: status", ssh_job(job_kind::colossalai), 2, of_status()),
+        damaged_world("plain, scheduler chosen: status", open, 2, of_status()),
+        damaged_world("plain, queue by label: status", labelled, 2, of_quota()),
         damaged_world("plain: labels", plain_job(1), 3, of_labels()),
         // A resume comes only after the pause was carried out: one choice more.
         damaged_world(

@@ -74,6 +74,9 @@ private:
         if (f.name == "status") {
             out = {text("True"), text("False")};
         }
+        if (f.name == "scheduler") {
+            out = {text("auto"), text("none"), text("kubernetes"), text("kueue")};
+        }
         out.push_back(text("nonsense"));
         return out;
     }
@@ -135,6 +138,10 @@ private:
     void visit(const field& f, const std::string& parent, const json::value* in) {
         const std::string path = parent + "/" + std::string(f.name);
         const json::value* present = in == nullptr ? nullptr : json::find(*in, f.name);
+        const bool started = w_.job->status.start_time.has_value();
+        if ((path == "/queue" && !started) || (path == "/scheduler" && !has_pods())) {
+            return;  // nothing is there that tells better
+        }
         if (present != nullptr) {
             add(path, "");
         }
@@ -168,6 +175,12 @@ private:
         if (!list.Empty()) {
             add(path + "/-", json::to_text(list[0]));
         }
+    }
+
+    bool has_pods() const {
+        return std::ranges::any_of(w_.pods, [&](const pod_ptr& p) {
+            return p->attempt == w_.job->status.attempt;
+        });
     }
 
     const world& w_;
@@ -214,6 +227,10 @@ void damage_status(world& w, const damage& d) {
     const std::string text = status_text(w);
     if (is_final(w.job->status.phase) && !w.harm.status) {
         w.harm.ended = w.job->status.phase;
+    }
+    if (!w.harm.status && w.job->status.attempt > 0) {
+        const std::string& chosen = w.job->status.scheduler;
+        w.harm.scheduled_by = {w.job->status.queue, chosen == "none" ? "" : chosen};
     }
     w.harm.status = true;
     w.harm.before_pods = std::ranges::none_of(w.pods, [&](const pod_ptr& p) {

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace signalbox::search {
 
@@ -102,6 +103,15 @@ void check_record(const world& w, violations& out) {
         if (size != true_size(w, type) && !untold) {
             out.push_back(fmt::format("api 5.7 a damaged size acts: {} {}", type.name, size));
         }
+    }
+    const bool nobody = s.scheduler == "none" && !w.plan().gang;
+    const std::pair by{s.queue, nobody ? "" : s.scheduler};
+    if (w.harm.scheduled_by && !w.harm.before_pods && by != *w.harm.scheduled_by) {
+        out.push_back(fmt::format(
+            "api 5.7 a damaged record of who schedules it acts: queue \"{}\", scheduler \"{}\"",
+            s.queue,
+            s.scheduler
+        ));
     }
     if (nothing_ended(w) && !(s.restarts.completed.empty() && s.restarts.given_up.empty())) {
         out.push_back("api 5.7 nothing is expected of a replica that never ended");

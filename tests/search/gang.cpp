@@ -27,7 +27,8 @@ const gang::scheduler* scheduler_in(const world& w) {
     if (!w.context->config().job.gang) {
         return nullptr;
     }
-    return valid_plan(w).gang->by;
+    const job_plan& plan = w.has_plan() && w.plan().gang ? w.plan() : valid_plan(w);
+    return plan.gang ? plan.gang->by : nullptr;
 }
 
 /// Another version of the object.

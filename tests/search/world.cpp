@@ -116,10 +116,18 @@ const job_plan& valid_plan(const world& w) {
     return *w.context->job_of({.pause = w.spec.pause, .spec = w.spec.spec})->compiled->plan;
 }
 
-const job_ptr& search_context::job_of(const edits& e) {
-    job_ptr& job = jobs_[e];
+const job_ptr& search_context::job_of(const edits& e, const job_status& status) {
+    const bool named = !status.queue.empty() || !status.scheduler.empty();
+    const bool begun = named && status.attempt > 0 && status.phase != job_phase::paused;
+    job_ptr& job = jobs_[{e, begun, begun ? status.queue : "", begun ? status.scheduler : ""}];
     if (!job) {
-        auto read = read_job(draft_of(e).json());
+        const std::string object = draft_of(e).json();
+        auto read = read_job(object);
+        if (read && begun) {
+            job_object held = *read;
+            held.status = status;
+            read = read_again(object, held);
+        }
         if (!read) {
             throw std::runtime_error(config_->name + ": the job is not readable: " + read.error());
         }
@@ -221,7 +229,7 @@ instant node_time(const world& w) {
 }
 
 void set_job(world& w, const job_status& status) {
-    auto next = std::make_shared<job_object>(*w.context->job_of(w.spec));
+    auto next = std::make_shared<job_object>(*w.context->job_of(w.spec, status));
     next->meta.generation = w.generation;
     if (w.deleted) {
         next->meta.deletion_time = now_in_seconds(w);

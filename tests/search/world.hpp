@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -69,8 +70,10 @@ struct damages_done {
     /// No pod of the attempt was there then: nothing else tells its types.
     bool before_pods = false;
     core::job_phase ended = core::job_phase::none;  ///< the job had, when its status was damaged
-    std::vector<std::string> hidden;                ///< UIDs of pods that the process does not see
-    std::map<std::string, std::int32_t> attempts;   ///< of mislabelled pods, by UID
+    /// Queue and scheduler that were on record then, of a job that had begun.
+    std::optional<std::pair<std::string, std::string>> scheduled_by;
+    std::vector<std::string> hidden;               ///< UIDs of pods that the process does not see
+    std::map<std::string, std::int32_t> attempts;  ///< of mislabelled pods, by UID
     bool any_exit = false;
     int told = 0;  ///< events that tell of a repair
 };
@@ -93,7 +96,9 @@ public:
 
     const configuration& config() const { return *config_; }
     /// The job as edited, without a status; compiled once for each set of edits.
-    const job_ptr& job_of(const edits& e);
+    const job_ptr& job_of(const edits& e) { return job_of(e, {}); }
+    /// As it is compiled by what that status has on record of its scheduler (BEHAVIOUR.md 12.16).
+    const job_ptr& job_of(const edits& e, const core::job_status& status);
     /// What `a` creates, decoded from what the library renders.
     struct rendered_pod {
         core::pod_record record;
@@ -136,7 +141,9 @@ private:
 
     const configuration* config_;
     core::policy rules_;
-    std::map<edits, job_ptr> jobs_;
+    /// Edits, whether the job has begun and is not paused, then queue and scheduler on record.
+    using job_key = std::tuple<edits, bool, std::string, std::string>;
+    std::map<job_key, job_ptr> jobs_;
     std::unordered_map<std::string, rendered_pod> pods_;
     std::unordered_map<std::string, rendered_child> children_;
     job_ptr damaged_;

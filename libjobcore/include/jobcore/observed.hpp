@@ -82,6 +82,9 @@ struct pod_record {
     optional_instant creation;
     optional_instant deletion;       ///< `metadata.deletionTimestamp`
     std::int64_t grace_seconds = 0;  ///< `metadata.deletionGracePeriodSeconds`
+    /// Whose gang it is a member of, as it says by what its scheduler asks of members; null: it
+    /// says nothing of the kind.
+    const gang::scheduler* gang = nullptr;
     /// Hash of the fields that we set and that nobody else has a reason to change (BEHAVIOUR.md
     /// 2.14); 0: not known.
     std::uint64_t content = 0;

@@ -219,6 +219,10 @@ struct spec_fragments {
     };
     /// As written, by replica type.
     std::vector<restart> restarts{};
+    /// The scheduler that `spec.scheduler` names, whatever a label or the status says; empty: none.
+    std::string scheduler{};
+    /// The queue that `spec.scheduler.kueue` names; empty: none.
+    std::string queue{};
 };
 
 /// A valid specification. `launch` holds the alternative of the job's kind; a kind that has nothing

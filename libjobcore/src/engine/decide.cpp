@@ -237,6 +237,12 @@ decision decide_any(const inputs& in) {
     if (!found) {
         return decide_sound(in);
     }
+    if (changes_plan(*found)) {
+        decision out;
+        out.events.push_back(tell_of_repair(*found));
+        out.status = std::move(found->status);
+        return out;
+    }
     job_object job = in.job;
     job.status = found->status;
     const job_plan of_record = in.invalid ? plan_from_record(job) : job_plan();

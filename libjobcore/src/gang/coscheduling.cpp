@@ -55,6 +55,7 @@ constinit const gang::scheduler gang::coscheduling{
     .tells = gang::admits::by_pods,
     .holds = {.by_number = true},
     .values = gang::of_coscheduling::values,
+    .member = {gang::member_mark::place::label, "scheduling.x-k8s.io/pod-group"},
     .marks = gang::of_coscheduling::marks,
     .read = gang::of_coscheduling::read};
 

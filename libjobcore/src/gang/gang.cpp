@@ -57,6 +57,14 @@ const scheduler* scheduler_of(object_kind kind) {
     return found == schedulers.end() ? nullptr : *found;
 }
 
+const scheduler* scheduler_of(const member_mark& mark) {
+    const auto schedulers = all_schedulers();
+    const auto found = std::ranges::find_if(schedulers, [&](const scheduler* s) {
+        return s->member.at == mark.at && s->member.key == mark.key;
+    });
+    return found == schedulers.end() ? nullptr : *found;
+}
+
 gang_plan plan_members(const job_plan& plan, const job_spec& spec) {
     gang_plan out;
     if (!plan.pod_stages.empty()) {

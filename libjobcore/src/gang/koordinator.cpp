@@ -26,6 +26,7 @@ constinit const gang::scheduler gang::koordinator{
     .objects = {},
     .tells = gang::admits::by_pods,
     .holds = {.by_number = true},
+    .member = {gang::member_mark::place::annotation, "gang.scheduling.koordinator.sh/name"},
     .marks = gang::of_koordinator::marks};
 
 }  // namespace signalbox::core

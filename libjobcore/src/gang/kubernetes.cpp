@@ -124,6 +124,7 @@ constinit const gang::scheduler gang::kubernetes{
     .holds = {.by_number = true, .by_priority = true, .by_gate = true},
     .outlives_deletion = true,
     .values = gang::of_kubernetes::values,
+    .member = {gang::member_mark::place::group},
     .marks = gang::of_kubernetes::marks,
     .read = gang::of_kubernetes::read,
     .check = gang::of_kubernetes::check,

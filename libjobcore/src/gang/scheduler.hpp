@@ -51,6 +51,19 @@ struct member_type {
     std::int64_t ended = 0;  ///< of them: completed or given up, and not made again
 };
 
+/// Where pods name the gang that they are members of: something that `marks` gives each of them.
+/// Its value is the name of the job's objects (job_plan::base_name).
+struct member_mark {
+    enum class place : std::uint8_t {
+        nowhere,     ///< pods do not tell
+        label,       ///< `key`
+        annotation,  ///< `key`
+        group,       ///< `spec.schedulingGroup.podGroupName`
+    };
+    place at = place::nowhere;
+    std::string_view key{};
+};
+
 /// What an object of a scheduler is about: the plan by what is on record.
 struct gang_state {
     const job_plan& plan;
@@ -117,6 +130,8 @@ struct scheduler {
     bool outlives_deletion = false;
     /// Values of the fields of the object's row, in their order; null without objects.
     std::vector<field_value> (*values)(const gang_state& state) = nullptr;
+    /// By what a pod is known as a member.
+    member_mark member{};
     /// What the pods of a type carry.
     pod_marks (*marks)(const job_plan& plan, std::size_t type) = nullptr;
     /// What an object says that the server has; null: nothing. Must take any JSON object.
@@ -141,5 +156,7 @@ std::span<const scheduler* const> all_schedulers();
 const scheduler* find_scheduler(std::string_view name);
 /// The one whose objects are of that kind; null: none.
 const scheduler* scheduler_of(object_kind kind);
+/// The one whose members have that mark; null: none.
+const scheduler* scheduler_of(const member_mark& mark);
 
 }  // namespace signalbox::core::gang

@@ -41,6 +41,7 @@ constinit const gang::scheduler gang::t9k{
     .name = "t9kScheduler",
     .objects = gang::of_t9k::objects,
     .values = gang::of_t9k::values,
+    .member = {gang::member_mark::place::label, "scheduler.tensorstack.dev/group-name"},
     .marks = gang::of_t9k::marks,
     .by_choice = true};
 

@@ -63,6 +63,7 @@ constinit const gang::scheduler gang::volcano{
     .objects = gang::of_volcano::objects,
     .tells = gang::admits::before_pods,
     .values = gang::of_volcano::values,
+    .member = {gang::member_mark::place::annotation, "scheduling.k8s.io/group-name"},
     .marks = gang::of_volcano::marks,
     .read = gang::of_volcano::read,
     .by_choice = true};

@@ -2,6 +2,9 @@
 #include "json/job_meta.hpp"
 
 #include "jobcore/time.hpp"
+#include "kubernetes/forms.hpp"
+
+#include <algorithm>
 
 namespace signalbox::core::json {
 namespace {
@@ -30,7 +33,61 @@ void read_finalizers(const value& metadata, job_meta& meta) {
     }
 }
 
+constexpr std::size_t most_scheduler_name = 63;
+
+/// Names of fields.
+constexpr bool is_of_field(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
 }  // namespace
+
+asked_scheduler read_asked_scheduler(const value* spec) {
+    asked_scheduler out;
+    const value* scheduler = spec == nullptr ? nullptr : find(*spec, "scheduler");
+    if (scheduler == nullptr || !scheduler->IsObject()) {
+        return out;
+    }
+    for (const auto& [name, asked] : scheduler->GetObject()) {
+        if (asked.IsObject()) {
+            out.name = view(name);
+            out.queue = out.is_kueue() ? string_or_empty(asked, "queueName") : "";
+            break;
+        }
+    }
+    return out;
+}
+
+std::string_view recorded_queue(const value& status) {
+    const std::string_view text = string_or_empty(status, "queue");
+    return is_queue_name(text) ? text : std::string_view();
+}
+
+bool is_queue_name(std::string_view text) {
+    return !text.empty() && kubernetes::dns_subdomain(text).empty();
+}
+
+std::string_view recorded_scheduler(const value& status) {
+    const std::string_view text = string_or_empty(status, "scheduler");
+    const bool is_name =
+        text.size() <= most_scheduler_name && std::ranges::all_of(text, is_of_field);
+    return is_name ? text : std::string_view();
+}
+
+std::string_view queue_in_force(
+    std::string_view label, bool has_begun, std::string_view recorded, const asked_scheduler& asked
+) {
+    if (!has_begun) {
+        return label;
+    }
+    return asked.leaves_queue_open() || recorded == asked.queue ? recorded : std::string_view();
+}
+
+std::string_view scheduler_in_force(
+    bool has_begun, std::string_view recorded, const asked_scheduler& asked
+) {
+    return has_begun && asked.is_open() ? recorded : std::string_view();
+}
 
 job_meta read_job_meta(job_kind kind, const value* metadata) {
     job_meta meta;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A Pod's JSON -> pod_record.
+#include "gang/scheduler.hpp"
 #include "jobcore/observed.hpp"
 #include "observe/common.hpp"
 #include "observe/pod_content.hpp"
@@ -19,6 +20,8 @@ namespace {
 
 using namespace observe;
 using namespace observe::pod;
+
+using mark_place = gang::member_mark::place;
 
 constexpr std::size_t pod_message_limit = 512;
 constexpr std::size_t container_message_limit = 4096;
@@ -86,6 +89,8 @@ public:
 
 private:
     void read_label(std::string_view key, std::string_view value);
+    void read_annotation(std::string_view key, std::string_view value);
+    void note_gang(const gang::member_mark& by, std::string_view name);
     void read_container_text(node n, std::string_view value);
     void finish_condition();
     bool is_failure(const container_record& init) const;
@@ -106,6 +111,7 @@ private:
     unsigned labels_ = 0;
     std::string training_;
     std::string gates_;
+    std::string gang_name_;
     std::string conditions_;
     std::vector<std::string> spec_order_;
     std::vector<init_container> inits_;
@@ -192,11 +198,11 @@ void pod_sink::text(node n, std::string_view key, std::string_view value) {
         case label_value:
             read_label(key, value);
             break;
-        case training_container:
-            training_ = value;
+        case annotation_value:
+            read_annotation(key, value);
             break;
-        case reports:
-            pod_.reports = true;
+        case group_name:
+            note_gang({mark_place::group}, value);
             break;
         case owner_uid:
             owner_.current.uid = value;
@@ -312,6 +318,24 @@ void pod_sink::read_label(std::string_view key, std::string_view value) {
                 found(l.bit, !value.empty());
             }
         }
+        note_gang({mark_place::label, key}, value);
+    }
+}
+
+void pod_sink::read_annotation(std::string_view key, std::string_view value) {
+    if (key == label::training_container) {
+        training_ = value;
+    } else if (key == label::progress_ca) {
+        pod_.reports = true;
+    } else {
+        note_gang({mark_place::annotation, key}, value);
+    }
+}
+
+void pod_sink::note_gang(const gang::member_mark& by, std::string_view name) {
+    if (const gang::scheduler* whose = gang::scheduler_of(by)) {
+        pod_.gang = whose;
+        gang_name_ = name;
     }
 }
 
@@ -396,6 +420,9 @@ void pod_sink::mark_training() {
 pod_record pod_sink::finish() {
     pod_.owner_uid = std::move(owner_.controller.uid);
     pod_.labels_complete = labels_ == all_labels;
+    // Users have gangs of their own; names of pods begin with that of the job's objects.
+    const bool of_job = !gang_name_.empty() && pod_.name.starts_with(gang_name_ + '-');
+    pod_.gang = of_job ? pod_.gang : nullptr;
     if (!pod_.scheduled) {
         pod_.gates = first_bytes(gates_, pod_message_limit);
     }

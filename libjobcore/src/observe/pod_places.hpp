@@ -4,7 +4,6 @@
 #pragma once
 
 #include "observe/path_reader.hpp"
-#include "render/labels.hpp"
 
 #include <array>
 
@@ -23,8 +22,7 @@ enum at : node {
     in_labels,
     label_value,
     in_annotations,
-    training_container,
-    reports,
+    annotation_value,
     in_owners,
     in_owner,
     owner_uid,
@@ -43,6 +41,8 @@ enum at : node {
     in_gates,
     in_gate,
     gate_name,
+    in_group,
+    group_name,
     in_containers,
     in_container,
     container_name,
@@ -106,8 +106,7 @@ inline constexpr path_table pod_edges(std::array{
     edge{in_metadata, step::key, "labels", in_labels},
     edge{in_labels, step::each_key, "", label_value},
     edge{in_metadata, step::key, "annotations", in_annotations},
-    edge{in_annotations, step::key, label::training_container, training_container},
-    edge{in_annotations, step::key, label::progress_ca, reports},
+    edge{in_annotations, step::each_key, "", annotation_value},
     edge{in_metadata, step::key, "ownerReferences", in_owners},
     edge{in_owners, step::item, "", in_owner},
     edge{in_owner, step::key, "uid", owner_uid},
@@ -128,6 +127,8 @@ inline constexpr path_table pod_edges(std::array{
     edge{in_spec, step::key, "schedulingGates", in_gates},
     edge{in_gates, step::item, "", in_gate},
     edge{in_gate, step::key, "name", gate_name},
+    edge{in_spec, step::key, "schedulingGroup", in_group},
+    edge{in_group, step::key, "podGroupName", group_name},
     edge{in_spec, step::key, "containers", in_containers},
     edge{in_containers, step::item, "", in_container},
     edge{in_container, step::key, "name", container_name},

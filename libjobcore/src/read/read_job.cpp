@@ -138,9 +138,11 @@ result<job_object> read_head(
     }
     meta->begun = job.status.attempt > 0;
     const bool has_begun = meta->begun && job.status.phase != job_phase::paused;
-    meta->queue = json::queue_in_force(meta->queue_label, has_begun, job.status.queue);
-    meta->scheduler = json::scheduler_in_force(has_begun, job.status.scheduler);
-    if (const json::value* const spec = json::find(document, "spec")) {
+    const json::value* const spec = json::find(document, "spec");
+    const json::asked_scheduler asked = json::read_asked_scheduler(spec);
+    meta->queue = json::queue_in_force(meta->queue_label, has_begun, job.status.queue, asked);
+    meta->scheduler = json::scheduler_in_force(has_begun, job.status.scheduler, asked);
+    if (spec != nullptr) {
         const json::measured size = json::measure(*spec);
         job.spec_bytes = size.bytes;
         spec_hash = size.hash;

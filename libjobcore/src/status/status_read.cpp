@@ -3,6 +3,7 @@
 // `.status` read into the typed form. What does not fit is skipped: the status is ours, and one
 // that somebody damaged must not stop the job.
 #include "jobcore/strings.hpp"
+#include "json/job_meta.hpp"
 #include "json/json.hpp"
 #include "status/bounds.hpp"
 #include "status/status_json.hpp"
@@ -446,8 +447,8 @@ job_status read_status(const json::value& v) {
     if (const json::value* a = json::find(v, "admission"); a != nullptr && a->IsObject()) {
         status.admission = read_admission(*a);
     }
-    status.queue = text_of(v, "queue");
-    status.scheduler = text_of(v, "scheduler");
+    status.queue = json::recorded_queue(v);
+    status.scheduler = json::recorded_scheduler(v);
     if (const json::value* t = json::find(v, "timeSeconds"); t != nullptr && t->IsObject()) {
         status.time = read_time_spent(*t);
     }

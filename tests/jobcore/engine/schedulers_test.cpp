@@ -211,6 +211,23 @@ TEST_CASE("[behaviour 8.3] a group that is still being deleted is waited for", "
     }));
 }
 
+TEST_CASE("[behaviour 8.3] a resume with another scheduler leaves none of the former", "[engine]") {
+    scheduled w("kubernetes");
+    w.served.set(gang_kind_of("coscheduling"), served::yes);
+    w.start();
+    w.slow_deletes = true;
+    set_pause(w, true);
+    w.pass();  // the pause is on record, and nothing has gone yet
+    w.edit().field("scheduler", R"({"coscheduling":{}})");
+    set_pause(w, false);
+    w.settle();
+    w.finish_deletions();
+    w.settle();
+    CHECK(w.count_children(w.kind) == 0);
+    CHECK(w.count_children(gang_kind_of("coscheduling")) == 1);
+    CHECK(w.pods().size() == 3);
+}
+
 TEST_CASE(
     "[behaviour 8.3] a group that somebody deleted places pods until the last is gone", "[engine]"
 ) {

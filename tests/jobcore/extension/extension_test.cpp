@@ -195,6 +195,7 @@ TEST_CASE("[behaviour 8.1] [behaviour 8.3] a further scheduler: its object, its 
     CHECK(has(w.last_pod, R"("schedulerName":"gate-keeper")"));
     CHECK(has(w.last_pod, R"("schedulingGroup":{"name":"sim-)"));
     CHECK(has(w.last_pod, R"("priority":7,"priorityClassName":"gated")"));
+    CHECK(w.children.pods.front().gang == &gang::gated);
 
     // What the server shows of it, with more than was sent, in another order.
     const job_plan& plan = *w.job.compiled->plan;

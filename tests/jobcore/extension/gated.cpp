@@ -93,6 +93,7 @@ constinit const scheduler gated{
     .objects = gangs,
     .tells = admits::at_gates,
     .values = gang_values,
+    .member = {member_mark::place::annotation, "gates.test/gang"},
     .marks = gang_marks,
     .read = gang_read,
     .check = gang_check};

@@ -146,7 +146,8 @@ void kueue_world::keep_rules() {
         const auto pod = core::decode_pod(o.json);
         return pod->phase == core::pod_phase::pending || pod->phase == core::pod_phase::running;
     }));
-    const bool asks = compiled_->plan && compiled_->plan->gang;
+    const auto compiled = read().compiled;  // by the status that was written
+    const bool asks = compiled->plan && compiled->plan->gang;
     taken_away_ = taken_away_ && active > 0;
     if (asks && !taken_away_ && active > used()) {
         throw std::runtime_error(

@@ -42,6 +42,8 @@ public:
     void apply();
     void set_label(std::string queue);
     void remove_workload();
+    /// For somebody with an editor.
+    core::job_status& stored_status() { return status_; }
 
     // What nodes do.
 

@@ -451,3 +451,28 @@ TEST_CASE("[behaviour 8.13] quota is exact wherever the process dies", "[engine]
         CHECK(w.told("Finished") == "True");
     }
 }
+
+TEST_CASE(
+    "[behaviour 8.3] [behaviour 8.13] who is resumed without a queue keeps none of its quota",
+    "[engine]"
+) {
+    kueue_world w(ddp(2), "team-b");
+    w.settle();
+    w.admit();
+    w.settle();
+    w.run_all();
+    w.settle();
+    w.edit().pause();
+    w.apply();
+    w.settle();
+    w.set_label("");
+    w.edit().pause(false);
+    w.apply();
+    w.settle();
+    CHECK(w.has_workload());  // its pods have not stopped
+    w.finish_deletions();
+    w.settle();
+    CHECK(w.status().queue.empty());
+    CHECK(w.pods().size() == 3);
+    CHECK_FALSE(w.has_workload());
+}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "gang/scheduler.hpp"
 #include "jobcore/observed.hpp"
 #include "launch/compiled.hpp"
 
@@ -544,4 +545,34 @@ TEST_CASE("[behaviour 2.14] the order of members and of who is named first means
     };
     CHECK(with(list) != with(list + "x"));
     CHECK(with(list) != with("y" + list.substr(1)));
+}
+
+TEST_CASE("[api 5.7] a pod tells whose gang it is a member of", "[observe]") {
+    const auto member = [](const std::string& metadata, const std::string& spec = "{}") {
+        const auto whose = decoded(
+                               R"({"metadata":{"name":"mnist-40c14-worker-0","uid":"u",)" +
+                               metadata + R"(},"spec":)" + spec + "}"
+        )
+                               .gang;
+        return whose == nullptr ? std::string_view() : whose->name;
+    };
+    const std::string label = R"("labels":{"scheduling.x-k8s.io/pod-group":)";
+    CHECK(member(label + R"("mnist-40c14"})") == "coscheduling");
+    CHECK(
+        member(R"("labels":{"scheduler.tensorstack.dev/group-name":"mnist-40c14"})") ==
+        "t9kScheduler"
+    );
+    CHECK(
+        member(R"("annotations":{"gang.scheduling.koordinator.sh/name":"mnist-40c14"})") ==
+        "koordinator"
+    );
+    CHECK(member(R"("annotations":{"scheduling.k8s.io/group-name":"mnist-40c14"})") == "volcano");
+    CHECK(
+        member(R"("labels":{})", R"({"schedulingGroup":{"podGroupName":"mnist-40c14"}})") ==
+        "kubernetes"
+    );
+    // A user's own.
+    CHECK(member(label + R"("team-a"})").empty());
+    CHECK(member(label + R"(""})").empty());
+    CHECK(member(R"("labels":{})").empty());
 }

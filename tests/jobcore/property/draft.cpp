@@ -194,16 +194,19 @@ std::string draft::json() const {
     if (broken) {
         spec.add("managedBy", "7");
     }
-    members notes;
-    for (const auto& [key, value] : annotations) {
-        notes.add(key, quoted(value));
-    }
+    const auto texts = [](const std::map<std::string, std::string>& of) {
+        members out;
+        for (const auto& [key, value] : of) {
+            out.add(key, quoted(value));
+        }
+        return out.object();
+    };
     members metadata;
     metadata.add("name", quoted(name)).add("namespace", "\"default\"");
     metadata.add("uid", "\"cffea855-5ce2-496a-8956-f6e76fe2f565\"").add("resourceVersion", "\"1\"");
     metadata.add("generation", std::to_string(generation));
     metadata.add("creationTimestamp", quoted(core::format_time(story_start)));
-    metadata.add("annotations", notes.object());
+    metadata.add("annotations", texts(annotations)).add("labels", texts(labels));
     return members()
         .add("apiVersion", quoted(core::api_version))
         .add("kind", quoted(core::to_string(kind)))

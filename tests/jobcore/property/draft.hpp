@@ -31,6 +31,7 @@ struct draft {
     std::string name = "mnist";
     std::int64_t generation = 1;
     std::map<std::string, std::string> annotations;
+    std::map<std::string, std::string> labels{};
     std::map<std::string, std::string> run_policy;  ///< member to JSON value
     std::vector<replica_type> types;                ///< ColossalAIJob: the workers alone
     std::string rdzv_backend;                       ///< PyTorch: empty for plain mode

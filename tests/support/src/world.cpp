@@ -67,7 +67,8 @@ bool world::pass() {
         events.push_back(e);
     }
     if (d.status) {
-        const bool chosen = d.status->scheduler != job_.status.scheduler;
+        const bool chosen =
+            d.status->scheduler != job_.status.scheduler || d.status->queue != job_.status.queue;
         job_.status = *d.status;
         ++status_writes;
         if (chosen) {
@@ -281,6 +282,11 @@ bool world::create(const core::action& a) {
             const std::string text = core::preview_action(job_, last_, a);
             record.content = core::content_of_pod(text);
             record.reports = text.find("\"batch.tensorstack.dev/progress-ca\"") != text.npos;
+        }
+        if (plan().gang) {
+            std::string text = core::preview_action(job_, last_, a);
+            text.insert(text.find("\"metadata\":{") + 12, R"("uid":"none yet",)");
+            record.gang = core::decode_pod(text).value().gang;
         }
         std::erase_if(absences, [&](const auto& x) { return x.name == a.name; });
         pods_.push_back(std::move(record));

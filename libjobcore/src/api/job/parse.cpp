@@ -144,7 +144,7 @@ spec_fragments fragments_of(const kind_schema& kind, const node& spec) {
 }
 
 /// By what the object itself says of its past.
-void read_past(const node& status, job_meta& meta) {
+void read_past(const node& status, const json::asked_scheduler& asked, job_meta& meta) {
     const json::value* v = status.value;
     if (v == nullptr || !v->IsObject()) {
         return;
@@ -152,9 +152,10 @@ void read_past(const node& status, job_meta& meta) {
     const json::value* attempt = json::find(*v, "attempt");
     const bool has_begun = attempt != nullptr && attempt->IsInt() && attempt->GetInt() > 0 &&
                            json::string_or_empty(*v, "phase") != "Paused";
-    const std::string_view queue = json::string_or_empty(*v, "queue");
-    meta.queue = json::queue_in_force(meta.queue_label, has_begun, queue);
-    meta.scheduler = json::scheduler_in_force(has_begun, json::string_or_empty(*v, "scheduler"));
+    const std::string_view queue = json::recorded_queue(*v);
+    const std::string_view chosen = json::recorded_scheduler(*v);
+    meta.queue = json::queue_in_force(meta.queue_label, has_begun, queue, asked);
+    meta.scheduler = json::scheduler_in_force(has_begun, chosen, asked);
 }
 
 }  // namespace
@@ -173,11 +174,14 @@ parsed_job parse_job(
     }
     const kind_schema& kind = schema_of(*object.kind());
     parsed.meta = json::read_job_meta(kind.kind, object["metadata"].value);
-    read_past(object["status"], parsed.meta);
+    const json::asked_scheduler asked = json::read_asked_scheduler(object["spec"].value);
+    read_past(object["status"], asked, parsed.meta);
     parsed.meta.queue = queue.value_or(parsed.meta.queue);
     parsed.meta.scheduler = scheduler.value_or(parsed.meta.scheduler);
     const node& spec = object["spec"];
     parsed.fragments = fragments_of(kind, spec);
+    parsed.fragments.scheduler = asked.name;
+    parsed.fragments.queue = asked.queue;
     if (spec.present()) {
         kind.check(spec, findings);
     }

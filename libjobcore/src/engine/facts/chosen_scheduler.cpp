@@ -2,6 +2,7 @@
 #include "engine/facts/chosen_scheduler.hpp"
 
 #include "gang/scheduler.hpp"
+#include "json/job_meta.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -44,8 +45,11 @@ bool has_no_scheduler(const job_status& status) {
 }
 
 bool is_compiled_for_other(const inputs& in, const job_status& status) {
-    return gang::find_scheduler(status.scheduler) != nullptr &&
-           in.job.compiled->scheduler != status.scheduler;
+    const compiled_job& compiled = *in.job.compiled;
+    const json::asked_scheduler asked{compiled.fragments.scheduler, compiled.fragments.queue};
+    const bool chosen =
+        gang::find_scheduler(status.scheduler) != nullptr && compiled.scheduler != status.scheduler;
+    return chosen || compiled.queue != json::queue_in_force({}, true, status.queue, asked);
 }
 
 std::string scheduler_at_begin(const inputs& in) {

@@ -16,8 +16,8 @@ bool is_scheduler_open(const job_status& status);
 /// There was none to choose.
 bool has_no_scheduler(const job_status& status);
 
-/// The specification was compiled for what was chosen before: the caller has to read the job again
-/// (BEHAVIOUR.md 12.16).
+/// The specification was compiled for what was on record before: the caller has to read the job
+/// again (BEHAVIOUR.md 12.16).
 bool is_compiled_for_other(const inputs& in, const job_status& status);
 
 /// What job_status::scheduler is when the job begins, or is resumed.

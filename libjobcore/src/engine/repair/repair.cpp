@@ -5,6 +5,7 @@
 #include "engine/facts/plan_of_attempt.hpp"
 #include "engine/facts/pod_facts.hpp"
 #include "engine/facts/reasons.hpp"
+#include "engine/repair/choice.hpp"
 #include "engine/repair/ending.hpp"
 #include "engine/repair/sizes.hpp"
 #include "engine/repair/times.hpp"
@@ -15,9 +16,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 namespace signalbox::core::engine {
 namespace {
+
+// By what they say the specification is compiled (12.16).
+constexpr std::string_view recompiled_queue = "queue";
+constexpr std::string_view recompiled_scheduler = "scheduler";
 
 /// Clocks go back by less: what lies further ahead was not written by us.
 constexpr milliseconds far_ahead = std::chrono::hours(1);
@@ -42,6 +50,7 @@ public:
         repair_time();
         repair_avoided();
         repair_progress();
+        repair_choice();
         return std::move(out_);
     }
 
@@ -71,6 +80,20 @@ private:
         return std::ranges::any_of(in_.seen.pods, [&](const pod_record* p) {
             return is_sound(*p) && p->attempt == attempt;
         });
+    }
+
+    std::vector<const pod_record*> pods_of(std::int32_t attempt) const {
+        std::vector<const pod_record*> out;
+        std::ranges::copy_if(in_.seen.pods, std::back_inserter(out), [&](const pod_record* p) {
+            return is_sound(*p) && p->attempt == attempt;
+        });
+        return out;
+    }
+
+    /// A choice may have been made with the present attempt (8.15).
+    bool was_resumed() const {
+        const auto& ended = now().attempt_history;
+        return ended.empty() || says(ended.back().reason, reason::paused);
     }
 
     std::int32_t latest_attempt_of_pods() const {
@@ -235,6 +258,25 @@ private:
         if (late || ahead(progress->advanced) || ahead(progress->last_updated) ||
             ahead(progress->checkpoint_time)) {
             edit("progress").progress.reset();
+        }
+    }
+
+    /// What is on record of who schedules the job counts for its pods (8.10, 8.15).
+    void repair_choice() {
+        if (now().attempt == 0 || is_final(now().phase) || now().phase == job_phase::paused) {
+            return;
+        }
+        const auto pods = pods_of(now().attempt);
+        if (auto queue = find_true_queue(in_, now(), pods); queue != now().queue) {
+            edit(recompiled_queue).queue = std::move(queue);
+        }
+        const bool tell = !pods.empty() || now().attempt == 1 || was_resumed();
+        auto name = find_true_scheduler(in_, now(), tell ? pods : pods_of(now().attempt - 1));
+        if (name != now().scheduler) {
+            edit(recompiled_scheduler).scheduler = std::move(name);
+        }
+        if (now().admission && !can_have_admission(in_, now())) {
+            edit("admission").admission.reset();
         }
     }
 
@@ -434,6 +476,12 @@ private:
 
 std::optional<repair> find_repair(const inputs& in) {
     return repairer(in).run();
+}
+
+bool changes_plan(const repair& r) {
+    return std::ranges::any_of(r.fields, [](std::string_view field) {
+        return field == recompiled_queue || field == recompiled_scheduler;
+    });
 }
 
 event tell_of_repair(const repair& r) {

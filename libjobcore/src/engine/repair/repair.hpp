@@ -20,6 +20,9 @@ struct repair {
 /// record (`in.invalid`). The repaired status needs no repair.
 std::optional<repair> find_repair(const inputs& in);
 
+/// The plan was made by what was wrong: no decision can be made by it.
+bool changes_plan(const repair& r);
+
 /// `The status was changed by somebody else; put right: attempt, startTime`.
 event tell_of_repair(const repair& r);
 

@@ -120,6 +120,15 @@ void wait_for_answer(const context& c, wait_rank rank, const gang_answer& says, 
     out.wait_for(rank, reason::waiting_for_gang, std::move(message));
 }
 
+/// Some of an older attempt have not ended: they may still take the quota that they were given.
+bool has_older_pods(const context& c) {
+    return std::ranges::any_of(c.in.seen.pods, [&](const pod_record* pod) {
+        const bool ended = pod->phase == pod_phase::succeeded || pod->phase == pod_phase::failed;
+        return c.in.owns(*pod) && pod->attempt != c.status.attempt &&
+               pod->attempt != gone_attempt && !ended;
+    });
+}
+
 /// The time of the next look is no recorded fact, and shows nowhere.
 void wait_for_discovery(const context& c, std::string message, work& out) {
     out.wake_ups.push_back({c.in.now + c.in.policy.capability_retry, std::nullopt});
@@ -133,7 +142,7 @@ bool is_scheduler_chosen(const context& c, work& out) {
         out.wait_for(
             wait_rank::gang_not_served,
             reason::waiting_for_pod_group,
-            "the job has to be read again: a scheduler was chosen for it"
+            "the job has to be read again: its status names another scheduler or queue"
         );
         return false;
     }
@@ -181,6 +190,25 @@ bool lets_pods_in(const context& c, work& out) {
         return false;
     }
     return true;
+}
+
+void remove_other_gangs(const context& c, work& out) {
+    const gang::scheduler* by = c.in.plan.gang ? c.in.plan.gang->by : nullptr;
+    stage actions;
+    for (const child_record* child : c.in.seen.children) {
+        const bool of_other = child->kind->use == kind_use::gang && c.in.owns(*child) &&
+                              !child->deleting && gang::scheduler_of(child->kind) != by;
+        if (of_other) {
+            actions.push_back(
+                remove_child(*child, "another scheduler has the job now, or none", "behaviour 8.3")
+            );
+        }
+    }
+    if (actions.empty() || has_older_pods(c)) {
+        return;
+    }
+    std::ranges::sort(actions, {}, [](const action& a) { return std::pair(a.name, a.kind); });
+    out.add(std::move(actions));
 }
 
 void tell_of_gang(const context& c, work& out) {

@@ -62,6 +62,8 @@ bool is_gang_served(const context& c, work& out);
 bool lets_pods_in(const context& c, work& out);
 /// Why pods that are there do not start (8.5, 8.9).
 void tell_of_gang(const context& c, work& out);
+/// What another scheduler had for the job before it was resumed (8.3).
+void remove_other_gangs(const context& c, work& out);
 
 // quota.cpp: what is read and written where pods need quota (8.11-8.14).
 

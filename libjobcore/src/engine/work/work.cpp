@@ -105,6 +105,7 @@ void go_on(const context& c, const health& h, const open_questions& open, work& 
     create_missing(c, h, open, out);
     keep_companions(c, h, out);
     remove_old_config_maps(c, out);
+    remove_other_gangs(c, out);
     if (open.settles_until) {
         keep_confirmed(c, h, *open.settles_until, out);
     }
