@@ -285,6 +285,7 @@ private:
             put(s.restarts.idle);
             put(w_.past.steps - s.restarts.furthest_step.value_or(-1));
             put_time(s.time.since);
+            put(static_cast<std::int64_t>(s.time.recoverable > 0));
             put(static_cast<std::int64_t>(s.progress.has_value()));
         }
         if (s.progress) {
@@ -292,6 +293,8 @@ private:
             put(w_.past.steps - s.progress->current_step.value_or(-1));
             put_time(s.progress->advanced);
             put_time(s.progress->last_updated);
+            put(w_.past.checkpoints - s.progress->checkpoint_step.value_or(-1));
+            put_time(s.progress->checkpoint_time);
         }
         if (s.tensorboard) {
             put(static_cast<std::int64_t>(s.tensorboard->ready));
@@ -356,6 +359,8 @@ private:
         put(w_.reported.attempt);
         put(w_.past.steps - w_.reported.current_step.value_or(-1));
         put_time(w_.reported.attempt > 0 ? optional_instant(w_.reported.advanced) : std::nullopt);
+        put(w_.past.checkpoints - w_.reported.checkpoint_step.value_or(-1));
+        put_time(w_.reported.checkpoint_time);
         for (const object_reading& r : w_.readings) {
             put(to_string(r.kind));
             put(std::string_view(r.name));

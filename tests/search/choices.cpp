@@ -23,77 +23,42 @@ using namespace core;
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(op::count)> names{
-    "pass",
-    "pass, counts wait",
-    "request lost",
-    "answer lost",
-    "crash after",
-    "forbidden",
-    "invalid",
-    "quota exceeded",
-    "not found",
-    "namespace dies",
-    "unavailable",
-    "hold pods",
-    "hold children",
-    "hold job",
-    "deliver",
-    "all start",
-    "start",
-    "exits",
-    "kill",
-    "gone",
-    "all gone",
-    "evict",
-    "preempt",
-    "vanish",
-    "node dies",
-    "no code",
-    "init fails",
-    "cannot pull",
-    "pull works",
-    "unschedulable",
-    "lose labels",
-    "mislabel",
-    "unwatch",
-    "unknown",
-    "delete",
-    "edit",
-    "replace data",
-    "take name",
-    "free names",
-    "board ready",
-    "report",
-    "refuse pods",
-    "accept pods",
-    "stop serving",
-    "serve",
-    "queue answers",
-    "admit in part",
-    "reserve",
-    "take quota",
-    "reserve anew",
-    "deactivate",
-    "activate",
-    "finish Workload",
-    "close queue",
-    "open queue",
-    "pause",
-    "resume",
-    "resize",
-    "limit",
-    "deadline",
-    "spec",
-    "break spec",
-    "mend spec",
-    "drop board",
-    "delete job",
-    "damage",
-    "wake",
-    "half way",
-    "eleven minutes",
-    "time back",
-    "clocks",
+    "pass",          "pass, counts wait",
+    "request lost",  "answer lost",
+    "crash after",   "forbidden",
+    "invalid",       "quota exceeded",
+    "not found",     "namespace dies",
+    "unavailable",   "hold pods",
+    "hold children", "hold job",
+    "deliver",       "all start",
+    "start",         "exits",
+    "kill",          "gone",
+    "all gone",      "evict",
+    "preempt",       "vanish",
+    "node dies",     "no code",
+    "init fails",    "cannot pull",
+    "pull works",    "unschedulable",
+    "lose labels",   "mislabel",
+    "unwatch",       "unknown",
+    "delete",        "edit",
+    "replace data",  "take name",
+    "free names",    "board ready",
+    "report",        "checkpoint",
+    "refuse pods",   "accept pods",
+    "stop serving",  "serve",
+    "queue answers", "admit in part",
+    "reserve",       "take quota",
+    "reserve anew",  "deactivate",
+    "activate",      "finish Workload",
+    "close queue",   "open queue",
+    "pause",         "resume",
+    "resize",        "limit",
+    "deadline",      "spec",
+    "break spec",    "mend spec",
+    "drop board",    "delete job",
+    "damage",        "wake",
+    "half way",      "eleven minutes",
+    "time back",     "clocks",
 };
 
 bool runs(const pod_record& p) {
@@ -312,6 +277,13 @@ private:
                 return w_.job_held || w_.deleted ? void() : add(what);
             case op::report:
                 return can_report() ? add(what) : void();
+            case op::checkpoint:
+                for (std::size_t i = 0; config_.reports && i < w_.pods.size(); ++i) {
+                    if (runs(*w_.pods[i])) {
+                        add(what, i);
+                    }
+                }
+                return;
             case op::free_names:
                 return w_.foreign.empty() ? void() : add(what);
             case op::refuse_pods:
@@ -428,7 +400,7 @@ std::string_view to_string(op o) {
 
 std::string to_words(const world& w, const choice& c) {
     std::string text(to_string(c.what));
-    if (is_pod_op(c.what)) {
+    if (is_pod_op(c.what) || c.what == op::checkpoint) {
         text += fmt::format(" {}", short_name(w, w.pods.at(c.at)->name));
     }
     if (c.what >= op::delete_child && c.what <= op::replace_data) {

@@ -58,7 +58,8 @@ enum class op : std::uint8_t {
     take_name,  ///< an object of another owner gets the name of something that is to be created
     free_names,
     board_ready,
-    report,  ///< a process of the job reports a further step
+    report,      ///< a process of the job reports a further step
+    checkpoint,  ///< one reports that a further checkpoint is written, in its grace too
     // The server.
     refuse_pods,  ///< all of them, until it accepts them again
     accept_pods,

@@ -139,6 +139,10 @@ std::vector<row> plain_rows() {
              )
          )),
          {"progress"}},
+        {heard(named(
+             "plain, checkpoints", policy(plain(1, 1), "progress", R"({"stallAfterSeconds":40})")
+         )),
+         {"checkpoints"}},
         {heard(coded(
              named(
                  "plain, restarts by progress",
@@ -186,7 +190,7 @@ std::vector<row> torchrun_rows() {
                  R"({"stallAfterSeconds":40,"stallAction":"Restart"})"
              )
          )),
-         {"progress"}},
+         {"progress", "checkpoints"}},
         {edited(named("c10d, policies", torchrun("c10d", 2, 3, 1)), edits_of_restarts()),
          {"specs"}},
         {edited(

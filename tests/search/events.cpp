@@ -264,6 +264,22 @@ void report(world& w) {
     w.past.progress_attempt = said.attempt;
 }
 
+/// Taken as the shell takes it (BEHAVIOUR.md 13.11): by what the process knows of the job.
+void report_checkpoint(world& w, std::int32_t attempt) {
+    const job_status& known = w.known_job->status;
+    progress_message said;
+    said.attempt = attempt;
+    said.checkpoint_step = ++w.past.checkpoints;
+    const bool present = attempt == known.attempt;
+    if (!present && !may_save_work(known, attempt)) {
+        return;
+    }
+    if (take_message(w.reported, said, w.now) && present) {
+        w.past.progress = w.now;
+        w.past.progress_attempt = attempt;
+    }
+}
+
 void apply_to_server(world& w, const choice& c) {
     switch (c.what) {
         case op::refuse_pods:
@@ -281,6 +297,8 @@ void apply_to_server(world& w, const choice& c) {
         }
         case op::report:
             return report(w);
+        case op::checkpoint:
+            return report_checkpoint(w, w.pods[c.at]->attempt);
         case op::damage_status:
             return damage_status(w, damages_of(w).at(static_cast<std::size_t>(c.value)));
         case op::delete_job: {

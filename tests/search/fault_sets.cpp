@@ -109,6 +109,10 @@ const std::vector<fault_set>& fault_sets() {
          4,
          {op::exits, op::vanish, op::report, op::crash, op::pass_defers, op::half_way, op::pass}},
         {"steps", 5, {op::exits, op::report, op::crash}},
+        // What pods that are being deleted still write (13.1).
+        {"checkpoints",
+         5,
+         {op::kill, op::vanish, op::checkpoint, op::pause, op::resume, op::crash, op::half_way}},
         {"clocks", 3, {op::exits, op::set_clocks, op::kill, op::half_way, op::pass}},
         {"late", 3, {op::exits, op::vanish, op::pause}},
         {"time", 3, {op::exits, op::kill, op::time_back, op::half_way, op::pass}},

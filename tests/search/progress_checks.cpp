@@ -63,8 +63,26 @@ bool stalls(const job_status& s) {
 
 }  // namespace
 
+/// What an attempt lost comes back as soon as a checkpoint is heard that it wrote since.
+void check_saved_work(const world& w, const decision& d, violations& out) {
+    const job_status& before = w.known_job->status;
+    const progress_report& said = w.reported;
+    const auto& known = before.progress;
+    const bool newer = said.checkpoint_step && (!known || known->attempt != said.attempt ||
+                                                known->checkpoint_step < said.checkpoint_step);
+    const bool saves =
+        newer && may_save_work(before, said.attempt) && *said.checkpoint_time >= *before.time.since;
+    const std::int64_t saved = before.time.running + before.time.recoverable;
+    if (saves && (!d.status || d.status->time.running < saved)) {
+        out.push_back("13.1 work is lost that a checkpoint holds");
+    }
+}
+
 void check_progress(const world& w, const decision& d, violations& out) {
     const run_policy* policy = policy_of(w);
+    if (w.context->config().reports && w.past.set_back.count() == 0) {
+        check_saved_work(w, d, out);
+    }
     if (!w.context->config().reports || policy == nullptr || !d.status) {
         return;
     }

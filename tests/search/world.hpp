@@ -60,6 +60,7 @@ struct history {
     std::int32_t steps = 0;                 ///< of training that were reported
     std::optional<core::instant> progress;  ///< when the last of them was
     std::int32_t progress_attempt = 0;      ///< by which attempt
+    std::int32_t checkpoints = 0;           ///< that were reported
     core::milliseconds set_back{};          ///< by how much the clock went back in all
     auto operator<=>(const history&) const = default;
 };

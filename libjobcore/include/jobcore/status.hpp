@@ -201,6 +201,8 @@ struct time_spent {
     std::int64_t unsaved = 0;
     time_kind in = time_kind::none;
     std::optional<instant> since;  ///< absent: nothing is on record
+    /// Of `lost`, what a checkpoint saves that the attempt which lost it still writes.
+    std::int64_t recoverable = 0;
 
     std::int64_t total() const {
         return queued + starting + running + restarting + stalled + paused + lost;
@@ -340,6 +342,10 @@ struct job_status {
 
 /// The condition of that type, or null. Valid until `status.conditions` changes.
 const condition* find_condition(const job_status& status, std::string_view type);
+
+/// Of that attempt a checkpoint may be reported that saves what was lost with it: its pods have the
+/// grace of their deletion, and nothing has run since (BEHAVIOUR.md 13.1).
+bool may_save_work(const job_status& status, std::int32_t attempt);
 
 /// Status of the object with this complete JSON text; the default value if there is none or the
 /// text is no JSON. Unknown and malformed fields are skipped, and numbers and lists are bounded: a

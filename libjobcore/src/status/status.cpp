@@ -86,4 +86,9 @@ const condition* find_condition(const job_status& status, std::string_view type)
     return it == status.conditions.end() ? nullptr : &*it;
 }
 
+bool may_save_work(const job_status& status, std::int32_t attempt) {
+    const bool lost_it = attempt == status.attempt || attempt == status.attempt - 1;
+    return lost_it && status.time.recoverable > 0 && status.time.since && !is_final(status.phase);
+}
+
 }  // namespace signalbox::core

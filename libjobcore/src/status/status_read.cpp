@@ -271,7 +271,8 @@ time_spent read_time_spent(const json::value& v) {
         count_of(v, "lost"),
         count_of(v, "unsaved"),
         parse_time_kind(json::string_or_empty(v, "state")),
-        time_of(v, "since")};
+        time_of(v, "since"),
+        count_of(v, "recoverable")};
 }
 
 std::vector<avoided_node> read_avoided(const json::value& v) {

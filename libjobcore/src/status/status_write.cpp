@@ -298,6 +298,7 @@ void write_time_spent(json_writer& w, const time_spent& t) {
     m.number("paused", t.paused);
     m.number("lost", t.lost);
     m.number_if("unsaved", t.unsaved);
+    m.number_if("recoverable", t.recoverable);
     m.text_if("state", to_string(t.in));
     m.time_if("since", t.since);
 }

@@ -34,10 +34,21 @@ report_outcome job_reports::look_at(const report_sender& from) const {
     if (!its_own || core::is_final(job.status.phase)) {
         return report_outcome::other_job;
     }
-    return pod->attempt == job.status.attempt ? report_outcome::taken : report_outcome::old_attempt;
+    const bool is_heard =
+        pod->attempt == job.status.attempt || core::may_save_work(job.status, pod->attempt);
+    return is_heard ? report_outcome::taken : report_outcome::old_attempt;
 }
 
 namespace {
+
+/// What counts of an attempt that is over.
+core::progress_message checkpoint_of(const core::progress_message& said) {
+    core::progress_message out;
+    out.rank = said.rank;
+    out.checkpoint_step = said.checkpoint_step;
+    out.checkpoint_seconds = said.checkpoint_seconds;
+    return out;
+}
 
 bool is_done(const core::progress_report& of) {
     return of.percentage == 100 ||
@@ -52,6 +63,12 @@ report_outcome job_reports::take(const report_sender& from, core::progress_messa
         return looked;
     }
     const auto pod = views_->pods.get(from.pod_uid);
+    if (pod->attempt != views_->jobs.find(pod->owner_uid)->object->status.attempt) {
+        if (!said.checkpoint_step) {
+            return report_outcome::old_attempt;
+        }
+        said = checkpoint_of(said);
+    }
     record& of = records_[pod->owner_uid];
     said.attempt = pod->attempt;
     const bool is_first = of.report.attempt != said.attempt;

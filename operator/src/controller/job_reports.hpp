@@ -47,8 +47,9 @@ public:
 
     /// Whether a report of that pod would be looked at at all; before its token is.
     report_outcome look_at(const report_sender& from) const;
-    /// Takes a report into the record of its job; of `said` the attempt is that of the pod. The
-    /// first of an attempt and one that says 100 % ask for a pass at once, others after
+    /// Takes a report into the record of its job; of `said` the attempt is that of the pod. Of an
+    /// attempt that is over a checkpoint alone counts, as long as it saves something. The first
+    /// report of an attempt and one that says 100 % ask for a pass at once, others after
     /// policy::progress_interval.
     report_outcome take(const report_sender& from, core::progress_message said);
 

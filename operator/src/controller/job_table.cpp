@@ -237,6 +237,9 @@ void job_table::let_go(job_entry& entry) {
     rest.meta.annotations.clear();
     rest.status.phase = entry.object->status.phase;
     rest.status.start_time = entry.object->status.start_time;
+    // Whose reports of progress count (BEHAVIOUR.md 13.11).
+    rest.status.attempt = entry.object->status.attempt;
+    rest.status.time = entry.object->status.time;
     entry.object = std::make_shared<const core::job_object>(std::move(rest));
     if (entry.unread) {
         entry.unread->text = {};

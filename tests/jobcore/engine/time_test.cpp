@@ -1,44 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where the time of a job goes, and how its attempts ended (BEHAVIOUR.md 13.1, 13.2).
-#include "engine/jobs.hpp"
-
-#include <catch2/catch.hpp>
-
-#include <chrono>
+#include "engine/booked.hpp"
 
 using namespace signalbox::core;
 using signalbox::test::at;
+using signalbox::test::booked_seconds;
 using signalbox::test::c10d;
+using signalbox::test::check_booked;
 using signalbox::test::ddp;
 using signalbox::test::job_builder;
 using signalbox::test::set_pause;
+using signalbox::test::start_at_20;
 using signalbox::test::world;
-
-namespace {
-
-std::int64_t booked_seconds(const world& w) {
-    return std::chrono::floor<seconds>(*w.status().time.since - at(0)).count();
-}
-
-/// All that is booked is the time from the creation on.
-void check_booked(const world& w) {
-    const time_spent& t = w.status().time;
-    INFO(format_status(w.status(), job_kind::pytorch));
-    REQUIRE(t.since);
-    CHECK(t.total() == booked_seconds(w));
-    CHECK(t.unsaved <= t.running);
-}
-
-/// Made at 0, running from 20 on, with 5 s for what is late.
-void start_at_20(world& w) {
-    w.settle();
-    w.to(at(20));
-    w.run_all();
-    w.settle();
-}
-
-}  // namespace
 
 TEST_CASE("[behaviour 13.1] [api status.timeSeconds] a plain run", "[engine]") {
     world w(ddp());
@@ -282,6 +256,11 @@ TEST_CASE("[behaviour 13.1] [api 5.7] a record that does not add up is put right
         w.status().time.unsaved = 1;
         w.settle();
         CHECK(w.status().time.unsaved == 0);
+    }
+    SECTION("what was lost may come back though it runs") {
+        w.status().time.recoverable = 1;
+        w.settle();
+        CHECK(w.status().time.recoverable == 0);
     }
     SECTION("since when is gone") {
         w.status().time.since.reset();

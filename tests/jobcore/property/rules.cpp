@@ -12,6 +12,7 @@
 #include <chrono>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 namespace signalbox::test {
 
@@ -264,14 +265,27 @@ void check_times(
         if (b.unsaved > b.running) {
             out.push_back("13.1 more is unsaved than ran");
         }
+        if (b.recoverable > b.lost) {
+            out.push_back("13.1 more may come back than was lost");
+        }
+        if (b.recoverable > 0 && (b.in == time_kind::running || b.in == time_kind::stalled)) {
+            out.push_back("13.1 what was lost may come back though it runs again");
+        }
     }
     if (a.since && b.since) {
         const bool falls = b.queued < a.queued || b.starting < a.starting ||
                            b.restarting < a.restarting || b.stalled < a.stalled ||
-                           b.paused < a.paused || b.lost < a.lost || *b.since < *a.since ||
-                           b.running + b.lost < a.running + a.lost;
+                           b.paused < a.paused || b.lost < a.lost - a.recoverable ||
+                           *b.since < *a.since || b.running + b.lost < a.running + a.lost;
         if (falls) {
             out.push_back("13.1 time that was booked is taken back");
+        }
+        const auto saved = [](const job_status& s) {
+            const progress_status p = s.progress.value_or(progress_status{});
+            return std::pair(p.checkpoint_step, p.checkpoint_time);
+        };
+        if (b.lost < a.lost && saved(next) == saved(before)) {
+            out.push_back("13.1 what was lost comes back without a checkpoint");
         }
     }
     if (a.since && !b.since) {

@@ -37,9 +37,11 @@ world_options receiving() {
 class reporting_world {
 public:
     explicit reporting_world(
-        desk_limits limits = {}, const std::string& policy = R"("progress":{})"
+        desk_limits limits = {},
+        const std::string& policy = R"("progress":{})",
+        world_options options = receiving()
     )
-        : w(receiving()),
+        : w(std::move(options)),
           desk(
               w.loop(),
               w.user(),
@@ -243,6 +245,50 @@ TEST_CASE("[behaviour 13.11] a report of an older attempt is nothing") {
     r.say(r.report(token, 6));
     CHECK(r.desk.count(fate::taken) == 1);
     CHECK(r.desk.count(fate::old_attempt) + r.desk.count(fate::no_pod) == 1);
+}
+
+TEST_CASE("[behaviour 13.11] [behaviour 13.1] of an attempt that is over a checkpoint is heard") {
+    world_options slow = receiving();
+    slow.script.defaults.push_back({"stop-after", "20s"});
+    reporting_world r({}, R"("progress":{})", std::move(slow));
+    const std::string token = r.token(r.pod(1));
+    r.say(r.report(token, 5));
+    r.w.run_for(seconds{100});
+    r.w.remove(k8sio::resources::pods(), r.pod(0).name, 30);
+    REQUIRE(r.w.run_until([&] { return r.w.status("mnist").attempt == 2; }, seconds{10}));
+    CHECK(r.w.status("mnist").time.lost >= 100);
+    r.say(r.report(token, 6));
+    CHECK(r.desk.count(fate::old_attempt) == 1);
+    const auto say_checkpoint = [&] {
+        raw_report one = r.report(token, 7);
+        one.body = R"({"trainerStatus":{"metrics":[{"name":"current_step","value":"7"},)"
+                   R"({"name":"checkpoint_step","value":"7"}]}})";
+        r.say(std::move(one));
+    };
+    say_checkpoint();
+    CHECK(r.desk.count(fate::taken) == 2);
+    REQUIRE(r.w.run_until([&] { return r.w.status("mnist").time.lost == 0; }, seconds{16}));
+    const core::job_status saved = r.w.status("mnist");
+    CHECK(saved.time.running >= 100);
+    REQUIRE(saved.progress);
+    CHECK(saved.progress->checkpoint_step == 7);
+    CHECK(saved.progress->current_step == 5);
+    say_checkpoint();  // there is nothing more to be saved
+    CHECK(r.desk.count(fate::old_attempt) == 2);
+    REQUIRE(r.w.run_until([&] { return r.w.is_phase("mnist", "Running"); }, seconds{60}));
+    CHECK(r.w.status("mnist").time.lost == 0);
+    CHECK(r.w.audit().violations() == std::vector<std::string>{});
+}
+
+TEST_CASE("[behaviour 13.11] [behaviour 12.13] a job of which nothing is kept is heard") {
+    world_options small = receiving();
+    small.controller.kept_bytes = 0;
+    small.controller.kept_bytes_of_pod = 0;
+    reporting_world r({}, R"("progress":{})", std::move(small));
+    const std::string token = r.token(r.pod(0));
+    r.say(r.report(token, 7));
+    CHECK(r.desk.count(fate::taken) == 1);
+    REQUIRE(r.w.run_until([&] { return r.step() == 7; }, seconds{1}));
 }
 
 TEST_CASE("[behaviour 13.11] what waits for a server that gives no answer has a bound") {

@@ -233,6 +233,10 @@ constexpr std::array time_fields{
     int32("paused", "Paused."),
     int32("lost", "It trained, and no checkpoint holds what it did."),
     int32("unsaved", "Of `running`, what no checkpoint of the attempt holds yet."),
+    int32(
+        "recoverable",
+        "Of `lost`, what a checkpoint saves that the attempt which lost it still writes."
+    ),
     field{
         .name = "state",
         .doc = "What the time since `since` is spent on; absent once the job has ended.",

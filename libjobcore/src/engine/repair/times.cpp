@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/repair/times.hpp"
 
+#include "engine/shown/shown.hpp"
+
 #include <algorithm>
 #include <chrono>
 
@@ -19,6 +21,10 @@ std::int64_t& member_of(time_spent& t, time_kind kind) {
     return kind == time_kind::paused    ? t.paused
            : kind == time_kind::running ? t.running
                                         : t.starting;
+}
+
+std::int64_t most_recoverable(const time_spent& t) {
+    return may_come_back(t.in) ? t.lost : 0;
 }
 
 bool is_whole_second(instant t) {
@@ -42,7 +48,7 @@ std::optional<time_spent> find_true_time(const inputs& in, const job_status& s) 
     const bool known = in.job.meta.creation_time.has_value();
     const std::int64_t told = std::chrono::floor<seconds>(*t.since - origin).count();
     if (!since_is_wrong && t.in != time_kind::none && t.unsaved <= t.running &&
-        (!known || t.total() == told)) {
+        t.recoverable <= most_recoverable(t) && (!known || t.total() == told)) {
         return std::nullopt;
     }
     time_spent out = t;
@@ -60,6 +66,7 @@ std::optional<time_spent> find_true_time(const inputs& in, const job_status& s) 
     }
     member_of(out, kind) += all - out.total();
     out.unsaved = std::min(out.unsaved, out.running);
+    out.recoverable = std::min(out.recoverable, most_recoverable(out));
     return out;
 }
 

@@ -78,16 +78,54 @@ void take_known(std::optional<Value>& into, const std::optional<Value>& said) {
     into = said ? said : into;
 }
 
+/// Nothing was reported later than now, and times of a status are whole seconds.
+instant known_time(const inputs& in, instant t) {
+    return round_down_to_second(std::min(t, in.now));
+}
+
+void take_checkpoint(progress_status& into, const progress_report& said, instant written) {
+    into.checkpoint_step = said.checkpoint_step;
+    into.checkpoint_time = written;
+    into.checkpoint_seconds = said.checkpoint_seconds;
+}
+
+/// What a checkpoint holds that pods wrote in the grace of their deletion was not lost (13.1).
+void note_late_checkpoint(const inputs& in, job_status& status) {
+    const progress_report* said = in.seen.progress;
+    time_spent& t = status.time;
+    if (said == nullptr || !said->checkpoint_step || !may_save_work(status, said->attempt)) {
+        return;
+    }
+    const instant written = known_time(in, said->checkpoint_time.value_or(said->time));
+    const auto& before = status.progress;
+    const bool on_record = before && before->attempt == said->attempt &&
+                           before->checkpoint_step >= said->checkpoint_step;
+    if (on_record || written < *t.since) {
+        return;
+    }
+    t.lost -= t.recoverable;
+    t.running += t.recoverable;
+    t.recoverable = 0;
+    if (!status.progress) {
+        status.progress.emplace();
+        status.progress->attempt = said->attempt;
+        status.progress->rank = said->rank;
+        status.progress->last_updated = written;
+    }
+    take_checkpoint(*status.progress, *said, written);
+}
+
 }  // namespace
 
 void note_progress(const inputs& in, job_status& status) {
+    note_late_checkpoint(in, status);
     const progress_report* said = in.seen.progress;
     const bool counts = said != nullptr && said->attempt > 0 && said->attempt == status.attempt &&
                         !in.was_paused() && !is_final(status.phase);
     if (!counts) {
         return;
     }
-    const auto known = [&](instant t) { return round_down_to_second(std::min(t, in.now)); };
+    const auto known = [&](instant t) { return known_time(in, t); };
     progress_status out = status.progress.value_or(progress_status{});
     const bool same = says_the_same(out, *said);
     const bool got_somewhere = out.current_step.value_or(0) > 0 || out.percentage.value_or(0) > 0;
@@ -102,9 +140,7 @@ void note_progress(const inputs& in, job_status& status) {
     out.last_updated = known(said->time);
     out.advanced = same ? out.advanced : std::optional(known(said->advanced));
     if (said->checkpoint_step) {
-        out.checkpoint_step = said->checkpoint_step;
-        out.checkpoint_time = known(said->checkpoint_time.value_or(said->time));
-        out.checkpoint_seconds = said->checkpoint_seconds;
+        take_checkpoint(out, *said, known(said->checkpoint_time.value_or(said->time)));
     }
     if (!said->metrics.empty()) {
         out.metrics = bounded(said->metrics);

@@ -101,6 +101,9 @@ std::vector<condition> show_conditions(
 time_change find_time_change(
     const context& c, const std::optional<phase_shown>& phase, const done& d
 );
+/// What was lost before is not lost for good: nothing has run since, so that the pods which lost it
+/// may still write it down.
+bool may_come_back(time_kind now);
 /// Books the time since the last change, where it is on record since when. `status` is the new one.
 void book_time(const inputs& in, const time_change& change, job_status& status);
 /// The same where nothing is on record yet: the record begins with the creation of the job, so far

@@ -179,6 +179,10 @@ void note_unsaved(const inputs& in, job_status& status, instant at, std::int64_t
 
 }  // namespace
 
+bool may_come_back(time_kind now) {
+    return now != time_kind::running && now != time_kind::stalled && now != time_kind::none;
+}
+
 void book_time(const inputs& in, const time_change& change, job_status& status) {
     time_spent& t = status.time;
     if (!t.since || (t.in == change.now && !change.loses_work)) {
@@ -193,9 +197,13 @@ void book_time(const inputs& in, const time_change& change, job_status& status) 
     if (change.loses_work) {
         t.running -= t.unsaved;
         t.lost += t.unsaved;
+        t.recoverable += t.unsaved;
     }
     if (change.loses_work || change.now == time_kind::none) {
         t.unsaved = 0;
+    }
+    if (!may_come_back(change.now)) {
+        t.recoverable = 0;
     }
     t.in = change.now;
     t.since = at;
