@@ -33,15 +33,22 @@ def flags(container, **mounts):
     return out
 
 
-def secrets(folder):
-    """Writes tls.crt, tls.key and token, for metrics at 127.0.0.1, into a new folder."""
+def secrets(folder, address="127.0.0.1"):
+    """Writes tls.crt, tls.key and token, for who serves at that address, into a new folder."""
     folder.mkdir()
     (folder / "token").write_text(TOKEN)
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
-    command += ["-subj", "/CN=signalbox", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command += ["-subj", "/CN=signalbox", "-addext", f"subjectAltName=IP:{address}"]
     command += ["-keyout", folder / "tls.key", "-out", folder / "tls.crt"]
     subprocess.run(command, check=True, capture_output=True)
     return folder
+
+
+def receiver_flags(folder, address, url):
+    """Of an operator that receives reports of progress there, with the files of secrets(): pods know it as `url`."""
+    files = {"tls-cert-file": "tls.crt", "tls-key-file": "tls.key", "ca-file": "tls.crt"}
+    return ["--with=progress", f"--progress-bind-address={address}", f"--progress-url={url}",
+            *(f"--progress-{flag}={folder / file}" for flag, file in files.items())]
 
 
 def address(process, what="metrics and health"):

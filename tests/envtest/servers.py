@@ -60,12 +60,12 @@ def find_assets():
     return pathlib.Path(found.stdout.strip().splitlines()[-1])
 
 
-def free_ports(count):
-    """Ports of 127.0.0.1 that were free a moment ago. Another process may take one: whoever starts retries."""
+def free_ports(count, address="127.0.0.1"):
+    """Ports of that address that were free a moment ago. Another process may take one: whoever starts retries."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for each in sockets:
-            each.bind(("127.0.0.1", 0))
+            each.bind((address, 0))
         return [each.getsockname()[1] for each in sockets]
     finally:
         for each in sockets:

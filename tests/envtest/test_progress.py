@@ -3,21 +3,19 @@
 and ranks that go on reporting. What the status says is old by the interval of its writes at most, nothing goes back, and a pod
 that fails while nobody leads is one incident."""
 
-import json
 import re
 import ssl
 import sys
 import threading
 import time
 import unittest
-import urllib.request
 
 import cluster
 import deployed
-from cluster import PATIENCE, eventually, job, pods
+import reports
+from cluster import eventually, job, pods
 from test_leader import SHORT_LEASE, Replica
 
-AUDIENCE = "progress.batch.tensorstack.dev"
 JOBS = 8
 INTERVAL = 2  # seconds between two statuses that differ in progress alone; 15 by default
 BOUND = 15  # seconds; the rule's own
@@ -26,19 +24,16 @@ BOUND = 15  # seconds; the rule's own
 class Rank(threading.Thread):
     """Reports a step more each time, as the training in a pod does, to whichever replica takes it."""
 
-    def __init__(self, path, token, addresses, trust):
+    def __init__(self, job, token, addresses, trust):
         super().__init__(daemon=True)
-        self.path, self.token, self.addresses, self.trust = path, token, addresses, trust
+        self.job, self.token, self.addresses, self.trust = job, token, addresses, trust
         self.over = threading.Event()
         self.step = 0  # the last that was taken
         self.refused = 0
 
     def send(self, address):
-        metrics = [{"name": "current_step", "value": str(self.step + 1)}, {"name": "total_steps", "value": "1000000"}]
-        body = json.dumps({"trainerStatus": {"metrics": metrics}}).encode()
-        request = urllib.request.Request(f"https://{address}{self.path}", body, {"Authorization": f"Bearer {self.token}"})
         try:
-            urllib.request.urlopen(request, timeout=PATIENCE, context=self.trust).close()
+            reports.send(address, self.job, self.token, self.trust, current_step=self.step + 1, total_steps=1000000)
         except OSError:  # it is gone, or does not lead
             self.refused += 1
             return False
@@ -62,9 +57,8 @@ class HandOver(unittest.TestCase):
         self.ranks, self.addresses = [], []
 
     def start(self, name):
-        files = [f"--progress-tls-{what}-file={self.secrets / file}" for what, file in (("cert", "tls.crt"), ("key", "tls.key"))]
-        replica = Replica(self.cluster, name, *SHORT_LEASE, "--with=progress", "--progress-bind-address=127.0.0.1:0", *files,
-                          "--progress-url=https://progress.example.org")
+        flags = deployed.receiver_flags(self.secrets, "127.0.0.1:0", "https://progress.example.org")
+        replica = Replica(self.cluster, name, *SHORT_LEASE, *flags)
         self.addCleanup(replica.process.kill)
         replica.wait_for("receiving reports of progress: address=")
         self.addresses.append(re.search(r"receiving reports of progress: address=(\S+)", replica.log.read_text())[1])
@@ -81,10 +75,7 @@ class HandOver(unittest.TestCase):
         attempt = str(self.cluster.status(name)["attempt"])
         [pod] = [pod for pod in self.cluster.pods_of(name) if pod["metadata"]["labels"]["replica-type"] == "master"
                  and pod["metadata"]["labels"]["batch.tensorstack.dev/attempt"] == attempt]
-        token = self.cluster.plane.kubectl(
-            "create", "token", "trainer", f"--audience={AUDIENCE}", "--bound-object-kind=Pod",
-            f"--bound-object-name={pod['metadata']['name']}", f"--bound-object-uid={pod['metadata']['uid']}").stdout.strip()
-        rank = Rank(f"/namespaces/default/pytorchtrainingjobs/{name}", token, self.addresses[:], self.trust)
+        rank = Rank(name, reports.token_of(self.cluster.plane, pod), self.addresses[:], self.trust)
         self.addCleanup(rank.over.set)
         rank.start()
         return rank

@@ -64,8 +64,11 @@ class Jobs:
     def reader(self):
         return api_reader.Reader(api_reader.Connection.of(self.kubectl).get)
 
+    def object(self, one):
+        return self.reader.object(one["kind"].lower(), one["metadata"]["name"])
+
     def status(self, one):
-        return self.reader.object(one["kind"].lower(), one["metadata"]["name"]).get("status", {})
+        return self.object(one).get("status", {})
 
     def pods(self, one):
         """Pods of a job by `<type>-<index>`; of two the newer."""
@@ -98,6 +101,16 @@ class Jobs:
             pod = self.pods(one).get(replica)
             return pod and re.search(pattern, self.reader.log(pod["metadata"]["name"]))
         return eventually(lambda: f"{pattern} in the log of {replica}: {self.explain(one)}", there)
+
+    def said(self, one, attempt, replica):
+        """The log of that pod of the attempt so far, as the option `logs` keeps them."""
+        file = self.folder.logs / one["metadata"]["name"] / f"attempt-{attempt}" / f"{replica}.log"
+        return file.read_text(errors="replace") if file.exists() else ""
+
+    def wait_said(self, one, attempt, replica, pattern):
+        """Waits until that log has it; gives the match."""
+        return eventually(lambda: f"{pattern} in the log of {replica} in attempt {attempt}: {self.explain(one)}",
+                          lambda: re.search(pattern, self.said(one, attempt, replica)))
 
     def wait_ranks(self, world):
         """Waits until all ranks of a run with so many have written; gives them."""
@@ -154,14 +167,15 @@ class Live(Jobs):
         self.folder.__exit__()
 
 
-def processes_with(text):
-    """Command lines of processes of this machine, in whatever namespace, that have this text."""
-    found = []
-    for file in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+def processes_with(text, variable=None):
+    """Processes of this machine, in whatever namespace, whose command line has this text and whose environment that variable, as
+    `NAME=value`: command lines by process ID."""
+    found = {}
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            line = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if text in line and (variable is None or variable.encode() in (folder / "environ").read_bytes().split(b"\0")):
+                found[int(folder.name)] = line
         except OSError:  # it has ended
             continue
-        if text in line:
-            found.append(line)
     return found

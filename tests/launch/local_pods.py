@@ -19,7 +19,7 @@ import skips  # noqa: E402
 BINARY = os.environ.get("SIGNALBOX_BINARY", str(ROOT / "build" / "dev" / "bin" / "signalbox"))
 # The training programs of the suites: in every pod below /probe.
 HERE = ROOT / "tests" / "launch"
-PROGRAMS = [HERE / "probe.py", HERE / "faulty.py", HERE / "tuned.py",
+PROGRAMS = [HERE / "probe.py", HERE / "faulty.py", HERE / "tuned.py", HERE / "hf_train.py",
             *(ROOT / "examples" / "train" / name for name in ("ddp.py", "signalbox_progress.py"))]
 
 
@@ -48,7 +48,7 @@ class Folder:
         self.temporary = tempfile.TemporaryDirectory(prefix="signalbox-launch-")
         self.path = pathlib.Path(self.temporary.name)
         self.path.chmod(0o755)
-        self.probes = self.path / "probe"
+        self.probes, self.logs = self.path / "probe", self.path / "logs"
         self.probes.mkdir()
         self.probes.chmod(0o777)
         for program in PROGRAMS:
@@ -62,13 +62,16 @@ class Folder:
     def __exit__(self, *_):
         self.temporary.cleanup()
 
-    def options(self, packages, bind=(), claims=None, image_env=(), options=()):
-        """Those of pods that are processes, for `dev` and for `pods`."""
-        words = ["--offline", "--pods-dir", self.path / "pods", "--venv", launchers(packages)]
+    def options(self, packages, bind=(), claims=None, image_env=(), offline=True, logs=False, options=()):
+        """Those of pods that are processes, for `dev` and for `pods`. `logs`: they are kept."""
+        words = [*(["--offline"] if offline else []), "--pods-dir", self.path / "pods", "--venv", launchers(packages)]
         for option, values in (("--bind", [f"{self.probes}:/probe", *bind]), ("--image-env", image_env)):
             words += [word for value in values for word in (option, value)]
         if claims:
             words += ["--claims", claims]
+        if logs:
+            self.logs.mkdir()
+            words += ["--log-dir", self.logs]
         return [str(word) for word in [*words, *options]]
 
     def write(self, name, one):

@@ -4,27 +4,43 @@
 There is no kubelet that kube-apiserver could reach, so nothing here reads logs or runs commands in pods.
 """
 import pathlib
+import socket
 import sys
 import tempfile
+import unittest
 
 import local_pods
 import suite
 import test_live
+import test_transformers
 from jobs import ARGUMENTS, IMAGE, PROBE, VALUES, colossalai, deepspeed, environment_of, torchrun
 from live_pods import Jobs
 from local_pods import BINARY, ROOT
 from suite import PACKAGES
 
 sys.path.insert(0, str(ROOT / "tests" / "envtest"))
+import deployed  # noqa: E402
 import servers  # noqa: E402
 
 
-class RealServer(Jobs):
-    """`with RealServer(packages=...) as live:`; options as those of Live."""
+def own_address():
+    """One of this machine at which its pods reach it: not that of the loopback, which each has for itself."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as tried:
+        try:
+            tried.connect(("192.0.2.1", 9))  # sends nothing
+        except OSError as missing:
+            raise unittest.SkipTest(f"this machine has no address that its pods reach: {missing}") from missing
+        return tried.getsockname()[0]
 
-    def __init__(self, **options):
+
+class RealServer(Jobs):
+    """`with RealServer(packages=...) as live:`; options as those of Live. `reports`: the operator receives reports of progress;
+    `rules`: words for it alone."""
+
+    def __init__(self, reports=False, rules=(), **options):
+        self.reports, self.rules = own_address() if reports else None, rules
         self.folder = local_pods.Folder()
-        self.options = self.folder.options(**options)
+        self.options = self.folder.options(offline=not reports, **options)
         self.plane = servers.ControlPlane()
         self.processes = []
 
@@ -44,12 +60,19 @@ class RealServer(Jobs):
             self.plane.kubectl("apply", "-f", ROOT / "operator" / "deploy" / f"{part}.yaml")
         self.plane.start_controller_manager()
         for name, kubeconfig, words in (
-            ("run", self.plane.operator_kubeconfig, []),
+            ("run", self.plane.operator_kubeconfig, [*self.rules, *(self.receive() if self.reports else [])]),
             ("pods", self.plane.admin_kubeconfig, ["--runtime", "process", *self.options]),
         ):
             command = [BINARY, name, "--kubeconfig", kubeconfig, *words]
             self.processes.append(servers.Process(name, command, self.folder.path / f"{name}.log"))
         return self
+
+    def receive(self):
+        """Flags of `run`, and what it needs besides."""
+        self.plane.kubectl("apply", "-f", ROOT / "operator" / "deploy" / "components" / "progress" / "rbac.yaml")
+        [port] = servers.free_ports(1, self.reports)
+        at = f"{self.reports}:{port}"
+        return deployed.receiver_flags(deployed.secrets(self.folder.path / "secrets", self.reports), at, f"https://{at}")
 
     def __exit__(self, *_):
         for process in self.processes:
@@ -117,6 +140,14 @@ class Cluster(test_live.Anywhere, suite.Case):
         one = {"kind": "PyTorchTrainingJob", "metadata": {"name": "train-restart"}}
         status = live.wait_phase(one, "Succeeded", "Failed")
         self.assertEqual((status["phase"], status["backoffCount"]), ("Succeeded", 1), live.explain(one))
+
+
+class Training(test_transformers.Anywhere, suite.Case):
+    def live(self, claims):
+        live = RealServer(packages=PACKAGES, reports=True, rules=test_transformers.OFTEN, claims=claims, logs=True)
+        live.__enter__()
+        self.addCleanup(live.__exit__)
+        return live
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ CLAIM = {
     "spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}},
 }
 # Slow enough that a test is in the middle of it, whatever the machine is busy with; it ends by the test.
-TRAINING = ["/probe/ddp.py", "--steps", "100000", "--step-time", "0.02", "--print-every", "5",
+STEP_TIME = 0.02
+TRAINING = ["/probe/ddp.py", "--steps", "100000", "--step-time", str(STEP_TIME), "--print-every", "5",
             "--checkpoint", "/checkpoints/model.pt", "--checkpoint-every", "5"]
 
 

@@ -22,7 +22,7 @@ WITHOUT_DELAYS = ["--policy", "free_delay=100", "--policy", "free_delay_max=100"
 
 class Preemption(suite.Case):
     def test_no_step_is_lost(self):
-        """[behaviour 5.15] A pod is deleted from outside: all ranks stop behind one step, and go on from it."""
+        """[behaviour 5.15] [behaviour 13.1] A pod is deleted from outside: all ranks stop behind one step, and go on from it."""
         self.check_trials(1)
 
     @suite.long
@@ -33,39 +33,41 @@ class Preemption(suite.Case):
     def check_trials(self, trials):
         folder = tempfile.TemporaryDirectory(prefix="signalbox-preemption-")
         self.addCleanup(folder.cleanup)
-        claims, self.logs = (pathlib.Path(folder.name, name) for name in ("claims", "logs"))
-        (claims / "checkpoints").mkdir(parents=True)
-        self.logs.mkdir()
-        live = Live(packages=PACKAGES, claims=claims, options=["--log-dir", self.logs, *WITHOUT_DELAYS])
+        pathlib.Path(folder.name, "checkpoints").mkdir()
+        live = Live(packages=PACKAGES, claims=folder.name, logs=True, options=WITHOUT_DELAYS)
         live.__enter__()
         self.addCleanup(live.__exit__)
         # A failure would end it; and no checkpoint is written but those before the end.
         one = copy.deepcopy(test_live.training("preempted", backoff=0))
+        one["spec"]["runPolicy"]["progress"] = {}
         for role in one["spec"]["replicaSpecs"]:
             role["replicas"] = 1
             [container] = role["template"]["spec"]["containers"]
             container["args"] = [*test_live.TRAINING, "--checkpoint-every", "100000"]
         live.apply(test_live.CLAIM, one)
-        self.wait_said(live, one, 1, "master-0", r"step \d+/")
+        self.train(live, one, 1, 0)
         for trial in range(1, trials + 1):
             taken = ("worker-0", "master-0")[trial % 2]
             name = live.name_of(one, taken)
             if trial % 3 == 0:
                 live.kubectl("patch", "pod", name, "--subresource=status", "--type=merge", "-p", json.dumps(DISRUPTED))
             live.kubectl("delete", "pod", name, "--wait=false")
-            resumed = self.wait_said(live, one, trial + 1, "master-0", r"goes on from step (\d+)")
-            stops = [self.wait_said(live, one, trial, replica, r"stops behind step (\d+)") for replica in ("master-0", "worker-0")]
+            resumed = live.wait_said(one, trial + 1, "master-0", r"goes on from step (\d+)")
+            stops = [live.wait_said(one, trial, replica, r"stops behind step (\d+)") for replica in ("master-0", "worker-0")]
             self.assertEqual({resumed[1]}, {stop[1] for stop in stops}, f"{taken} was taken in trial {trial}")
-            self.wait_said(live, one, trial + 1, "master-0", r"step \d+/")
-        status = live.status(one)
+            self.train(live, one, trial + 1, int(resumed[1]))
+        status = live.wait_phase(one, "Running")
         self.assertEqual((status["attempt"], status["restarts"]["disruptions"]), (trials + 1, trials), live.explain(one))
         self.assertFalse(status.get("backoffCount"), status)
+        # The checkpoint of each attempt is reported while its pods end.
+        self.assertEqual((status["timeSeconds"]["lost"], status["progress"].get("checkpointStep")), (0, int(resumed[1])), live.explain(one))
 
-    def wait_said(self, live, one, attempt, replica, pattern):
-        """Waits until the log of that pod of the attempt has it; gives the match."""
-        file = self.logs / one["metadata"]["name"] / f"attempt-{attempt}" / f"{replica}.log"
-        there = lambda: file.exists() and re.search(pattern, file.read_text(errors="replace"))
-        return eventually(lambda: f"{pattern} in {file}: {live.explain(one)}", there)
+    def train(self, live, one, attempt, begun):
+        """Until so much has run that it would be seconds if it were lost."""
+        def far_enough():
+            steps = re.findall(r"step (\d+)/", live.said(one, attempt, "master-0"))
+            return steps and int(steps[-1]) >= begun + 2 / test_live.STEP_TIME
+        eventually(lambda: f"attempt {attempt} trains: {live.explain(one)}", far_enough)
 
 
 if __name__ == "__main__":

@@ -32,8 +32,16 @@ if [[ $set == debian ]]; then
     }
     options=(--system-site-packages)
 fi
+# Runs of the suites side by side may all come here: one makes it, the others wait.
+mkdir -p "${folder%/*}"
+exec 9>"$folder.lock"
+flock 9
+if [[ -e $folder/complete ]]; then
+    echo "$folder"
+    exit 0
+fi
 rm -rf "$folder"
-mkdir -p "$folder"
+mkdir "$folder"
 {
     /usr/bin/python3 -m venv "${options[@]}" "$folder"
     # The two that are source packages ask for setuptools while they are built.
