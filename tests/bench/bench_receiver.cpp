@@ -104,10 +104,15 @@ std::string request_of(const std::string& job, const std::string& token, int ste
     );
 }
 
+/// Of one part; reports that are under way outlive it.
+struct tally {
+    std::atomic<bool> over{false};   ///< no more are to be sent
+    std::atomic<bool> ended{false};  ///< no more are sent
+    std::atomic<std::uint64_t> sent{0}, good{0};
+};
+
 /// One report of one sender, whatever comes of it.
-asio::awaitable<void> send(
-    tcp::endpoint to, std::string request, std::atomic<std::uint64_t>* good
-) {
+asio::awaitable<void> send(tcp::endpoint to, std::string request, std::shared_ptr<tally> counts) {
     boost::system::error_code wrong;
     auto to_wrong = asio::redirect_error(asio::use_awaitable, wrong);
     const auto executor = co_await asio::this_coro::executor;
@@ -119,7 +124,7 @@ asio::awaitable<void> send(
     co_await asio::async_write(stream, asio::buffer(request), to_wrong);
     std::string answer;
     co_await asio::async_read(stream, asio::dynamic_buffer(answer), to_wrong);
-    *good += answer.starts_with("HTTP/1.1 200") ? 1 : 0;
+    counts->good += answer.starts_with("HTTP/1.1 200") ? 1 : 0;
 }
 
 struct sender {
@@ -129,26 +134,22 @@ struct sender {
 
 /// Every sender reports each five seconds, one after the other.
 asio::awaitable<void> send_all(
-    tcp::endpoint to,
-    const std::vector<sender>* senders,
-    const std::atomic<bool>* over,
-    std::atomic<std::uint64_t>* sent,
-    std::atomic<std::uint64_t>* good
+    tcp::endpoint to, const std::vector<sender>* senders, std::shared_ptr<tally> counts
 ) {
     const auto executor = co_await asio::this_coro::executor;
     asio::steady_timer timer(executor);
     const auto begin = steady::now();
     const double rate = static_cast<double>(senders->size()) / seconds_of(report_every);
     std::uint64_t next = 0;
-    while (!*over) {
+    while (!counts->over) {
         const auto due = static_cast<std::uint64_t>(seconds_of(steady::now() - begin) * rate);
         for (; next < due; ++next) {
             const sender& one = (*senders)[next % senders->size()];
             std::string request =
                 request_of(one.job, one.token, static_cast<int>(next / senders->size()) + 1);
-            asio::co_spawn(executor, send(to, std::move(request), good), asio::detached);
+            asio::co_spawn(executor, send(to, std::move(request), counts), asio::detached);
         }
-        *sent = next;
+        counts->sent = next;
         timer.expires_after(2ms);
         co_await timer.async_wait(asio::use_awaitable);
     }
@@ -168,9 +169,10 @@ struct training {
             if (to != nullptr) {
                 const auto asked = steady::now();
                 asio::io_context loop;
-                std::atomic<std::uint64_t> good{0};
                 asio::co_spawn(
-                    loop, send(*to, request_of(as.job, as.token, steps), &good), asio::detached
+                    loop,
+                    send(*to, request_of(as.job, as.token, steps), std::make_shared<tally>()),
+                    asio::detached
                 );
                 loop.run();
                 answers.push_back(seconds_of(steady::now() - asked) * 1000);
@@ -331,16 +333,16 @@ private:
     void part(
         const char* name, steady::duration length, const std::vector<sender>* beside, bool reports
     ) {
-        std::atomic<bool> over{false};
-        std::atomic<std::uint64_t> sent{0};
-        std::atomic<std::uint64_t> good{0};
+        const auto counts = std::make_shared<tally>();
         const std::uint64_t taken = receives_.count(op::progress::fate::taken);
         const std::uint64_t writes = work_.counters().status_writes;
         const double cpu = thread_seconds(CLOCK_THREAD_CPUTIME_ID);
         const double answering = answers_.cpu();
         if (beside != nullptr) {
             asio::co_spawn(
-                clients_.loop, send_all(to_, beside, &over, &sent, &good), asio::detached
+                clients_.loop,
+                send_all(to_, beside, counts),
+                [counts](std::exception_ptr) { counts->ended = true; }
             );
         }
         training seen;
@@ -350,8 +352,9 @@ private:
             done = true;
         });
         wait([&] { return done.load(); });
-        over = true;
+        counts->over = true;
         other.join();
+        wait([&] { return beside == nullptr || counts->ended; });
         wait_a_moment();
         if (baseline_ == 0) {
             baseline_ = seen.steps_in_a_second;
@@ -365,14 +368,14 @@ private:
             seen.at(0.5),
             seen.at(0.99),
             seen.at(1),
-            static_cast<double>(sent) / seconds
+            static_cast<double>(counts->sent) / seconds
         );
         fmt::print(
             "{:>44} {} of {} answered 200, {} taken, {} status writes; CPU {:.2f} s/s deciding, "
             "{:.2f} s/s answering\n",
             "",
-            good.load(),
-            sent.load(),
+            counts->good.load(),
+            counts->sent.load(),
             receives_.count(op::progress::fate::taken) - taken,
             work_.counters().status_writes - writes,
             (thread_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu) / seconds,

@@ -3,16 +3,29 @@
 import json
 import urllib.request
 
+from cluster import ROOT
 from servers import PATIENCE
 
 AUDIENCE = "progress.batch.tensorstack.dev"
+ACCOUNT = "trainer"
+
+
+def permit(plane):
+    """The account of the pods that report, and the operator's right to look at their tokens. These servers give pods no account."""
+    plane.kubectl("apply", "-f", ROOT / "operator" / "deploy" / "components" / "progress" / "rbac.yaml")
+    plane.kubectl("create", "serviceaccount", ACCOUNT)
+
+
+def with_account(pods):
+    """One replica type, as cluster.pods() gives it, whose pods can report."""
+    pods["template"]["spec"]["serviceAccountName"] = ACCOUNT
+    return pods
 
 
 def token_of(plane, pod):
     """A token that the API server binds to this pod, as its kubelet gets it."""
     meta = pod["metadata"]
-    account = pod["spec"].get("serviceAccountName", "default")
-    path = f"/api/v1/namespaces/{meta['namespace']}/serviceaccounts/{account}/token"
+    path = f"/api/v1/namespaces/{meta['namespace']}/serviceaccounts/{ACCOUNT}/token"
     bound = {"kind": "Pod", "apiVersion": "v1", "name": meta["name"], "uid": meta["uid"]}
     return json.loads(plane.connection().send(path, {"spec": {"audiences": [AUDIENCE], "boundObjectRef": bound}}))["status"]["token"]
 

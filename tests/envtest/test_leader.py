@@ -20,8 +20,8 @@ from cluster import PATIENCE, eventually, job, pods
 from cut_proxy import CutProxy
 
 NAMESPACE = "signalbox-system"
-# Shorter than the defaults, where only the order of things counts.
 RENEW_DEADLINE = 10  # seconds, by default; so long at least nobody follows who did not release the Lease
+# Shorter than the defaults, where only the order of things counts.
 SHORT_LEASE = (
     "--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s"
 )

@@ -50,8 +50,7 @@ class HandOver(unittest.TestCase):
     def setUp(self):
         self.cluster = cluster.Cluster(policy={"progress_interval": INTERVAL * 1000}).started(self.addCleanup)
         plane = self.cluster.plane
-        plane.kubectl("apply", "-f", cluster.ROOT / "operator" / "deploy" / "components" / "progress" / "rbac.yaml")
-        plane.kubectl("create", "serviceaccount", "trainer")
+        reports.permit(plane)
         self.secrets = deployed.secrets(plane.folder / "secrets")
         self.trust = ssl.create_default_context(cafile=str(self.secrets / "tls.crt"))
         self.ranks, self.addresses = [], []
@@ -65,9 +64,7 @@ class HandOver(unittest.TestCase):
         return replica
 
     def reporting_job(self, name):
-        types = {kind: pods(1, duration="never") for kind in ("master", "worker")}
-        for each in types.values():
-            each["template"]["spec"]["serviceAccountName"] = "trainer"
+        types = {kind: reports.with_account(pods(1, duration="never")) for kind in ("master", "worker")}
         self.cluster.apply(job(name, types, runPolicy={"backoffLimit": 3, "progress": {}}))
 
     def rank_of(self, name):
