@@ -36,6 +36,7 @@ class Kubernetes(world.World):
     """`gates`: those of all its programs."""
 
     set_name = SET
+    jobs = True
     gates = GATES
 
     def __init__(self, **options):
@@ -82,7 +83,3 @@ def group(name, minimum, mode="all", priority_class=None, owner=None, **spec):
 def member_of(name):
     """What a pod's `spec` says."""
     return {"schedulingGroup": {"podGroupName": name}}
-
-
-def priority_class(name, value):
-    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}

@@ -11,6 +11,7 @@ class Coscheduling(world.World):
     """As its manifests install it: a scheduler of its own beside the cluster's, here the only one, and its controller."""
 
     set_name = "coscheduling"
+    jobs = True
     waiting = 10  # seconds that the members of a gang hold their places for those that have none
 
     def install_scheduler(self):
@@ -50,6 +51,7 @@ def coscheduling_labels(name):
 
 class Koordinator(world.World):
     set_name = "koordinator"
+    jobs = True
     scheduler_name = "koord-scheduler"
 
     def install_scheduler(self):

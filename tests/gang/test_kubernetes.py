@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Signalbox relies on of Kubernetes' own gangs, seen on them: PodGroups of `scheduling.k8s.io/v1beta1`."""
+"""What Signalbox relies on of Kubernetes' own gangs, seen on them: PodGroups of `scheduling.k8s.io/v1beta1`; and its jobs there."""
 
 import json
 import pathlib
 import tempfile
 import unittest
 
+import job_stories
 import kubernetes_world
 import world
-from kubernetes_world import group, priority_class
-from world import eventually, servers
+from kubernetes_world import group
+from world import eventually, priority_class, servers
 
 SUITE = "gang_kubernetes"
 SCHEDULED = "PodGroupInitiallyScheduled"
@@ -332,6 +333,16 @@ class Racks(GangFacts):
         waits = self.wait_told("podgroup", "large", SCHEDULED, "False")
         self.words("why a group that no rack holds waits", world.condition(waits, SCHEDULED)["message"])
         self.assertEqual(self.bound(), set(names))
+
+
+class Jobs(job_stories.Preemption, job_stories.GroupedJobs):
+    """Jobs of Signalbox."""
+
+    world_of = kubernetes_world.Kubernetes
+    name = "kubernetes"
+    scope = ("--scheduler", "kubernetes")
+    minimum_field = ("schedulingPolicy", "gang", "minCount")
+    outlives_deletion = True
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Signalbox relies on of the coscheduling plugin and of Koordinator's scheduler, seen on them."""
+"""What Signalbox relies on of the coscheduling plugin and of Koordinator's scheduler, seen on them; and its jobs there."""
 
+import job_stories
 import plugin_worlds
 import world
 from world import eventually
@@ -152,6 +153,24 @@ class Koordinator(world.Facts):
         self.remove_pods("b")
         self.members("b", minimum=3)
         self.wait_running("b", "c", figure="a member that was made again runs")
+
+
+class CoschedulingJobs(job_stories.Preemption, job_stories.GroupedJobs):
+    """Jobs of Signalbox under the plugin. Whom it has once rejected may wait for its next look at all that is held."""
+
+    world_of = plugin_worlds.Coscheduling
+    name = "coscheduling"
+    patience = 600
+    scope = ("--scheduler", "coscheduling")
+    minimum_field = ("minMember",)
+
+
+class KoordinatorJobs(job_stories.GangJobs):
+    """Jobs of Signalbox under Koordinator, which has no object for a gang. Its patience as above."""
+
+    world_of = plugin_worlds.Koordinator
+    name = "koordinator"
+    patience = Koordinator.patience
 
 
 if __name__ == "__main__":

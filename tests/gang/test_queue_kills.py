@@ -9,15 +9,13 @@ import collections
 import itertools
 import os
 import random
-import re
-import threading
 import time
 
 import world  # first: it knows the folder of the others
 import kueue_facts
 import kueue_world
 from auditor import PodAuditor
-from storm_proxy import Body, Cut, RequestProxy
+from executioner import Executioner
 from waiting import PATIENCE
 from world import cluster, eventually
 
@@ -25,40 +23,6 @@ KILLS = int(os.environ.get("SIGNALBOX_QUEUE_KILLS", "40"))
 SEED = int(os.environ.get("SIGNALBOX_QUEUE_SEED", "20261126"))
 CPUS = 10
 MOST_JOBS = 7  # at once: about twice what there is quota for
-# Events are told, and nothing depends on them; reviews are questions.
-WRITE = re.compile(rb"^(POST|PUT|PATCH|DELETE) /(?!\S*(?:/events|reviews)\b)(\S*)")
-
-
-class Executioner(RequestProxy):
-    """Kills whoever sends the write of a number, counted from when that was said: before the server has it, or when it has taken
-    effect and nobody has heard of it. `hits`: what was cut off."""
-
-    def __init__(self, plane):
-        self.hit, self.hits, self.left = threading.Event(), collections.Counter(), 0
-        super().__init__(plane)
-
-    def arm(self, kill, number, behind):
-        self.hit.clear()
-        self.kill, self.behind, self.left = kill, behind, number
-
-    async def exchange(self, request, reader, far_reader, far_writer, writer):
-        found = WRITE.match(request)
-        self.left -= bool(found)
-        if not found or self.left != 0:
-            return await super().exchange(request, reader, far_reader, far_writer, writer)
-        if self.behind:
-            await self.send(request, far_writer)
-            await Body(await far_reader.readuntil(b"\r\n\r\n"), far_reader).whole()
-        self.kill()
-        self.hits[self.describe(found)] += 1
-        self.hit.set()
-        raise Cut
-
-    def describe(self, found):
-        """`behind PATCH workloads/status`."""
-        path = found[2].decode().partition("?")[0].partition("/namespaces/")[2].split("/")
-        what = "/".join(path[1::2]) if len(path) > 3 else path[1]
-        return f"{'behind' if self.behind else 'before'} {found[1].decode()} {what}"
 
 
 class Users:
@@ -173,10 +137,6 @@ class Users:
 class Kills(kueue_facts.QueuedJobs):
     class world_of(kueue_world.Kueue):
         jobs = True
-
-        def __init__(self):
-            # Who has ended waits for no peers.
-            super().__init__(policy={"exit_barrier": 500, "finish_barrier": 500, "counts_interval": 200})
 
         def start(self):
             super().start()

@@ -35,6 +35,8 @@ from waiting import PATIENCE  # noqa: E402
 PROGRAMS = HERE / "programs.sh"
 MERGE_PATCH = "application/merge-patch+json"
 POOL = "signalbox.test/pool"  # label of nodes
+# Delays of the operator that no test is about, in milliseconds: who has ended waits for no peers.
+SOON = {"exit_barrier": 500, "finish_barrier": 500, "quota_retry": 500}
 
 
 def programs(name):
@@ -71,7 +73,7 @@ class World(cluster.Cluster):
         self.programs = programs(self.set_name)
         # Nodes are ready from the start: nobody is there who would take the taint off.
         ready = "--disable-admission-plugins=TaintNodesByCondition"
-        super().__init__(policy, apiserver_arguments=[ready, *apiserver_arguments], **plane)
+        super().__init__({**SOON, **(policy or {})}, apiserver_arguments=[ready, *apiserver_arguments], **plane)
         self.scheduler, self.numbers = None, itertools.count()
 
     def start(self):

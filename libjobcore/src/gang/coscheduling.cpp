@@ -53,7 +53,7 @@ constinit const gang::scheduler gang::coscheduling{
     .name = "coscheduling",
     .objects = gang::of_coscheduling::objects,
     .tells = gang::admits::by_pods,
-    .holds = {.by_number = true},
+    .holds = {.by_number = true, .by_gate = true},
     .values = gang::of_coscheduling::values,
     .member = {gang::member_mark::place::label, "scheduling.x-k8s.io/pod-group"},
     .marks = gang::of_coscheduling::marks,

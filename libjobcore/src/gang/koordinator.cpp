@@ -25,7 +25,7 @@ constinit const gang::scheduler gang::koordinator{
     .name = "koordinator",
     .objects = {},
     .tells = gang::admits::by_pods,
-    .holds = {.by_number = true},
+    .holds = {.by_number = true, .by_gate = true},
     .member = {gang::member_mark::place::annotation, "gang.scheduling.koordinator.sh/name"},
     .marks = gang::of_koordinator::marks};
 

@@ -130,6 +130,21 @@ TEST_CASE("[behaviour 8.9] a group that is held without a word", "[engine]") {
     CHECK(w.status().phase == job_phase::running);
 }
 
+TEST_CASE("[behaviour 8.9] a pod at a gate holds the gang of a plugin too", "[engine]") {
+    for (const std::string scheduler : {"coscheduling", "koordinator"}) {
+        INFO(scheduler);
+        world w(ddp(2).field("scheduler", "{\"" + scheduler + "\":{}}"));
+        w.served.set(gang_kind_of("coscheduling"), served::yes);
+        w.settle();
+        core::pod_record& worker = w.pod("worker", 1);
+        worker.gates = "example.com/quota";
+        w.settle();
+        CHECK(has(w.condition("Running"), "WaitingForGang"));
+        const auto* running = core::find_condition(w.status(), "Running");
+        CHECK(has(running->message, "held: pod " + worker.name + " waits at scheduling gates"));
+    }
+}
+
 TEST_CASE("[behaviour 8.6] completed members lower the minimum before a pod is made", "[engine]") {
     scheduled w("kubernetes", ddp(2).run_policy(R"("restartScope":"Replica")"));
     w.start();
