@@ -156,7 +156,7 @@ class Koordinator(world.Facts):
 
 
 class CoschedulingJobs(job_stories.Preemption, job_stories.GroupedJobs):
-    """Jobs of Signalbox under the plugin. Whom it has once rejected may wait for its next look at all that is held."""
+    """Jobs of Signalbox under the plugin. Whom it has once rejected may wait for minutes (README.md)."""
 
     world_of = plugin_worlds.Coscheduling
     name = "coscheduling"
