@@ -106,6 +106,7 @@ TEST_CASE("[behaviour 13.1] what saves nothing of an attempt that is over", "[en
     SECTION("that checkpoint is on record: another process hears of it once more") {
         w.reported = {};
         say(w, checkpoint_of(1, 50));
+        CHECK(w.status().progress->checkpoint_step == 50);
     }
     SECTION("it runs again") {
         w.go_on();
