@@ -23,7 +23,7 @@ constexpr seconds most_ending{40};
 
 /// A program of Python that ends by an exception may crash as it ends, in threads of native code.
 bool is_end_of_raised(const termination_note& said, const loss& l) {
-    return said.raised && !said.error_code && !l.overcome && is_code_of_raised(*l.exit_code);
+    return said.raised && !said.error_code && is_code_of_raised(*l.exit_code);
 }
 
 /// How a process ends too that says nothing because it follows from another's end.
@@ -171,6 +171,10 @@ private:
              crash_signal(said.error_code.value_or(0))}
         );
         const bool crashed = l.signal != 0;
+        if (crashed && l.overcome) {  // what it said so long before is no part of it
+            said.raised = said.names_error = l.overcome = false;
+            l.said_at.reset();
+        }
         const bool raised = crashed && is_end_of_raised(said, l);
         const bool alone = l.out_of_memory || (crashed && !raised);
         l.secondary_by_message = l.secondary_by_message && !l.out_of_memory && !crashed;
@@ -179,10 +183,6 @@ private:
         l.suffered = said.suffered_at.has_value();
         l.says_nothing = !said.names_error && !said.silent && !alone && is_victims(*l.exit_code);
         l.signal = raised && !said.secondary ? 0 : l.signal;
-        if (crashed && l.overcome) {
-            said.names_error = l.overcome = false;
-            l.said_at.reset();
-        }
         // Without the times of a log it is not known whether the exception was overcome.
         said.raised = said.raised && (!crashed || (l.signal == 0 && l.said_at));
     }
