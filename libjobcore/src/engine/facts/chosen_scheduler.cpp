@@ -2,7 +2,6 @@
 #include "engine/facts/chosen_scheduler.hpp"
 
 #include "gang/scheduler.hpp"
-#include "json/job_meta.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -36,6 +35,11 @@ const object_kind* find_version(const inputs& in, const gang::scheduler& by, ser
 
 }  // namespace
 
+json::asked_scheduler asked_scheduler_of(const inputs& in) {
+    const spec_fragments& spec = in.job.compiled->fragments;
+    return {spec.scheduler, spec.queue};
+}
+
 bool is_scheduler_open(const job_status& status) {
     return status.scheduler == gang::left_open;
 }
@@ -46,10 +50,10 @@ bool has_no_scheduler(const job_status& status) {
 
 bool is_compiled_for_other(const inputs& in, const job_status& status) {
     const compiled_job& compiled = *in.job.compiled;
-    const json::asked_scheduler asked{compiled.fragments.scheduler, compiled.fragments.queue};
     const bool chosen =
         gang::find_scheduler(status.scheduler) != nullptr && compiled.scheduler != status.scheduler;
-    return chosen || compiled.queue != json::queue_in_force({}, true, status.queue, asked);
+    return chosen ||
+           compiled.queue != json::queue_in_force({}, true, status.queue, asked_scheduler_of(in));
 }
 
 std::string scheduler_at_begin(const inputs& in) {

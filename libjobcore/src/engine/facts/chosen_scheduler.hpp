@@ -4,12 +4,16 @@
 #pragma once
 
 #include "engine/facts/inputs.hpp"
+#include "json/job_meta.hpp"
 
 #include <string>
 #include <string_view>
 #include <variant>
 
 namespace signalbox::core::engine {
+
+/// What the specification says by itself, whatever a label or the status says. Views of it.
+json::asked_scheduler asked_scheduler_of(const inputs& in);
 
 /// The job has begun, and nothing is chosen yet.
 bool is_scheduler_open(const job_status& status);

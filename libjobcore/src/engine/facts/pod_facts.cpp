@@ -170,9 +170,8 @@ std::int32_t crash_signal(std::int32_t code) {
 
 bool is_code_of_raised(std::int32_t code) {
     constexpr std::array<std::int32_t, 3> codes{1, 128 + 6, 256 - 6};
-    constexpr std::int32_t killed = 9;
     const std::int32_t signal = crash_signal(code);
-    return std::ranges::find(codes, code) != codes.end() || (signal != 0 && signal != killed);
+    return std::ranges::find(codes, code) != codes.end() || (signal != 0 && signal != sigkill);
 }
 
 std::string describe_failure(

@@ -11,6 +11,8 @@
 
 namespace signalbox::core::engine {
 
+inline constexpr std::int32_t sigkill = 9;
+
 /// `a rank was killed by signal 9, SIGKILL`; empty for any other signal. Lasts as long as the
 /// program.
 inline std::string_view rank_killed_by(std::int32_t signal) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which of several failures is named, and what pods that still run say of it (BEHAVIOUR.md 3.13).
+#include "engine/facts/signals.hpp"
 #include "engine/health/health.hpp"
 
 #include <fmt/format.h>
@@ -15,13 +16,12 @@ namespace {
 
 /// How near a failure is to the cause, by what it is.
 int distance(const loss& l) {
-    constexpr std::int32_t killed = 9;
-    return l.secondary          ? (l.signal != 0 ? 5 : 6)
-           : l.out_of_memory    ? 0
-           : l.signal == killed ? 1
-           : l.overcome         ? 4
-           : l.says_nothing     ? 3
-                                : 2;
+    return l.secondary           ? (l.signal != 0 ? 5 : 6)
+           : l.out_of_memory     ? 0
+           : l.signal == sigkill ? 1
+           : l.overcome          ? 4
+           : l.says_nothing      ? 3
+                                 : 2;
 }
 
 /// The second in which it happened: ends are told in whole ones.

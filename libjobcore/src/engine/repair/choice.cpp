@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/repair/choice.hpp"
 
+#include "engine/facts/chosen_scheduler.hpp"
 #include "gang/scheduler.hpp"
 #include "json/job_meta.hpp"
 
@@ -9,11 +10,6 @@
 
 namespace signalbox::core::engine {
 namespace {
-
-json::asked_scheduler asked_of(const inputs& in) {
-    const spec_fragments& spec = in.job.compiled->fragments;
-    return {spec.scheduler, spec.queue};
-}
 
 /// What asks for the job's quota; null: nothing in view.
 const child_record* quota_child(const inputs& in) {
@@ -27,7 +23,7 @@ const child_record* quota_child(const inputs& in) {
 /// Of a job whose status has lost it.
 std::string lost_queue(const inputs& in, const child_record* child) {
     const std::string& label = in.job.meta.queue_label;
-    const bool needs = asked_of(in).is_kueue();
+    const bool needs = asked_scheduler_of(in).is_kueue();
     if (child != nullptr && (needs || child->gang->quota->queue == label)) {
         return child->gang->quota->queue;
     }
@@ -58,7 +54,7 @@ std::optional<const gang::scheduler*> told_by(std::span<const pod_record* const>
 std::string find_true_queue(
     const inputs& in, const job_status& s, std::span<const pod_record* const> pods
 ) {
-    const json::asked_scheduler asked = asked_of(in);
+    const json::asked_scheduler asked = asked_scheduler_of(in);
     if (!asked.leaves_queue_open()) {
         const bool is_same = s.queue.empty() || s.queue == asked.queue;
         const bool is_labelled = !asked.queue.empty() && in.job.meta.queue_label == asked.queue;
@@ -80,7 +76,7 @@ std::string find_true_queue(
 std::string find_true_scheduler(
     const inputs& in, const job_status& s, std::span<const pod_record* const> pods
 ) {
-    const json::asked_scheduler asked = asked_of(in);
+    const json::asked_scheduler asked = asked_scheduler_of(in);
     if (!asked.is_open() || !s.queue.empty()) {
         return {};
     }
@@ -102,7 +98,7 @@ std::string find_true_scheduler(
 }
 
 bool can_have_admission(const inputs& in, const job_status& s) {
-    const gang::scheduler* by = gang::find_scheduler(asked_of(in).name);
+    const gang::scheduler* by = gang::find_scheduler(asked_scheduler_of(in).name);
     return !s.queue.empty() || (by != nullptr && by->quota != nullptr);
 }
 
