@@ -303,3 +303,23 @@ TEST_CASE("[behaviour 8.3] [behaviour 8.6] a group that is being deleted still h
     )
               .empty());
 }
+
+TEST_CASE("[api 5.7] [behaviour 8.14] quota is given back for replicas of the attempt alone") {
+    CHECK(replay(
+              "plain, queue by label: status",
+              {"pass",
+               "pass",
+               "pass",
+               "queue answers",
+               "pass",
+               "pass",
+               "pass",
+               "pass",
+               "all start",
+               "exits worker-0 0",
+               "pass",
+               "pass",
+               "damage restarts.completed.0.indexes = \"1\""}
+    )
+              .empty());
+}

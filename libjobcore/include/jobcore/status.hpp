@@ -47,6 +47,8 @@ public:
     bool contains(std::int32_t index) const;
     void insert(std::int32_t index);
     void erase(std::int32_t index);
+    /// Removes that index and all behind it.
+    void erase_from(std::int32_t index);
     bool empty() const { return ranges_.empty(); }
     std::int64_t size() const;
     std::string text() const;

@@ -74,6 +74,13 @@ void index_set::erase(std::int32_t index) {
     }
 }
 
+void index_set::erase_from(std::int32_t index) {
+    std::erase_if(ranges_, [&](const auto& range) { return range.first >= index; });
+    if (!ranges_.empty()) {
+        ranges_.back().second = std::min(ranges_.back().second, index - 1);
+    }
+}
+
 std::int64_t index_set::size() const {
     std::int64_t n = 0;
     for (const auto& [first, last] : ranges_) {

@@ -300,6 +300,34 @@ TEST_CASE(
     CHECK(w.status().backoff_count == 0);
 }
 
+TEST_CASE("[api 5.7] [behaviour 5.2] who is beyond the size has not completed", "[engine]") {
+    world w(ddp());
+    w.start();
+    w.exit("worker", 1, 0);
+    w.settle();
+    const bool completes = GENERATE(false, true);
+    CAPTURE(completes);
+    auto& list = completes ? w.status().restarts.completed : w.status().restarts.given_up;
+    list = {{"worker", index_set::parse(completes ? "1-7,9" : "2147483645")}};
+    check_repaired(w, completes ? "restarts.completed" : "restarts.givenUp");
+    CHECK(
+        w.status().restarts.completed ==
+        std::vector<typed_indexes>{{"worker", index_set::parse("1")}}
+    );
+    CHECK(w.status().restarts.given_up.empty());
+}
+
+TEST_CASE("[api 5.7] [behaviour 5.10] who has completed was not given up", "[engine]") {
+    world w(ddp(2, "Never").run_policy(R"("failurePolicy":"Master")"));
+    w.start();
+    w.exit("worker", 1, 0);
+    w.settle();
+    w.status().restarts.given_up = {{"worker", index_set::parse("1")}};
+    check_repaired(w, "restarts.givenUp");
+    CHECK(w.status().restarts.given_up.empty());
+    CHECK(w.status().restarts.completed.size() == 1);
+}
+
 TEST_CASE("[api 5.7] [behaviour 5.2] an index that runs sshd is not completed", "[engine]") {
     world w(deepspeed());
     w.start();

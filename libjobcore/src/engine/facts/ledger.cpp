@@ -31,6 +31,15 @@ void erase_index(std::vector<typed_indexes>& list, std::string_view type, std::i
     }
 }
 
+void set_indexes(std::vector<typed_indexes>& list, std::string_view type, index_set indexes) {
+    const auto it = std::ranges::find(list, type, &typed_indexes::type);
+    if (indexes.empty()) {
+        list.erase(it);
+    } else {
+        it->indexes = std::move(indexes);
+    }
+}
+
 const task_status* find_task(const job_status& status, std::string_view type) {
     const auto it = std::ranges::find(status.tasks, type, &task_status::type);
     return it == status.tasks.end() ? nullptr : &*it;

@@ -16,6 +16,8 @@ namespace signalbox::core::engine {
 const index_set* find_indexes(const std::vector<typed_indexes>& list, std::string_view type);
 void insert_index(std::vector<typed_indexes>& list, std::string_view type, std::int32_t index);
 void erase_index(std::vector<typed_indexes>& list, std::string_view type, std::int32_t index);
+/// Of a type that is in the list, which it leaves without indexes.
+void set_indexes(std::vector<typed_indexes>& list, std::string_view type, index_set indexes);
 
 const task_status* find_task(const job_status& status, std::string_view type);
 

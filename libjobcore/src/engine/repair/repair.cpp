@@ -390,32 +390,40 @@ private:
         }
         const bool completes = list == &restart_ledger::completed;
         for (std::size_t r = 0; r < plan().types.size(); ++r) {
-            const type_plan& type = plan().types[r];
-            const index_set* set = find_indexes(now().restarts.*list, type.name);
-            if (set == nullptr) {
+            const std::string& name = plan().types[r].name;
+            const index_set* before = find_indexes(now().restarts.*list, name);
+            if (before == nullptr) {
                 continue;
             }
-            const std::int32_t wanted = std::max(wanted_in_force(now(), type), 0);
-            std::vector<std::int32_t> wrong;
-            for (std::int32_t i = 0; i < wanted; ++i) {
-                const bool deciding = r == plan().deciding_type && i == 0;
-                const bool never = completes ? never_completes(type, i) : never_given_up();
-                if (set->contains(i) && (deciding || never)) {
-                    wrong.push_back(i);
-                }
-            }
-            for (const pod_record* p : in_.seen.pods) {
-                const bool is_of_it =
-                    is_sound(*p) && p->type == type.name && p->attempt == now().attempt;
-                if (is_of_it && !p->deletion && set->contains(p->index) &&
-                    !end_of(*p, type.training_container, in_.now) && counts_for(r, *p)) {
-                    wrong.push_back(p->index);
-                }
-            }
-            for (const std::int32_t i : wrong) {
-                erase_index(edit(field).restarts.*list, type.name, i);
+            index_set done = truly_done(r, *before, completes);
+            if (done != *before) {
+                set_indexes(edit(field).restarts.*list, name, std::move(done));
             }
         }
+    }
+
+    index_set truly_done(std::size_t r, index_set done, bool completes) {
+        const type_plan& type = plan().types[r];
+        const std::int32_t wanted = std::max(wanted_in_force(now(), type), 0);
+        done.erase_from(wanted);
+        const index_set* completed = find_indexes(now().restarts.completed, type.name);
+        for (std::int32_t i = 0; i < wanted; ++i) {
+            const bool deciding = r == plan().deciding_type && i == 0;
+            const bool never = completes ? never_completes(type, i) : never_given_up();
+            const bool other_list = !completes && completed != nullptr && completed->contains(i);
+            if (deciding || never || other_list) {
+                done.erase(i);
+            }
+        }
+        for (const pod_record* p : in_.seen.pods) {
+            const bool is_of_it =
+                is_sound(*p) && p->type == type.name && p->attempt == now().attempt;
+            if (is_of_it && !p->deletion && done.contains(p->index) &&
+                !end_of(*p, type.training_container, in_.now) && counts_for(r, *p)) {
+                done.erase(p->index);
+            }
+        }
+        return done;
     }
 
     /// Of several pods of one replica only the newest: the others are about to be deleted (1.4).
