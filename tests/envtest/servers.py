@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Kubernetes API for tests: etcd, kube-apiserver and the garbage collector of kube-controller-manager.
+"""A real Kubernetes API for tests: etcd, kube-apiserver and the garbage collector and other controllers of kube-controller-manager.
 
     with ControlPlane() as plane:
         plane.serve_kinds("crds.yaml")
@@ -130,12 +130,13 @@ class Started:
 
 
 class ControlPlane(Started):
-    """etcd and kube-apiserver, and kube-controller-manager where it is asked for. See the head of this file.
+    """etcd and kube-apiserver, and controllers where they are asked for. See the head of this file.
 
     operator_user: the user behind `operator_kubeconfig`. It has no right but what RBAC objects give it, and by default
     it is a service account, so that the operator's own RBAC manifests apply to it as they are.
     apiserver_arguments: more arguments of kube-apiserver.
-    controllers: further ones of kube-controller-manager; controller_arguments: more arguments of it.
+    controllers: further ones, by the names that kube-controller-manager gives them; controller_arguments: more arguments of
+    kube-controller-manager, which runs where `assets` has it, and controllers/main.go where not.
     service_accounts: pods need the service account that they name, `default` if none. There is no controller that makes any.
     """
 
@@ -294,17 +295,14 @@ class ControlPlane(Started):
 
         The collector looks for new kinds every 30 s: call serve_kinds() before, for whatever it is to collect.
         """
+        manager = self.assets / "kube-controller-manager"
+        command = [self.assets / "controllers"]
+        if manager.exists():
+            command = [manager, "--leader-elect=false", "--secure-port=0", *self.controller_arguments]
         self.controller_manager = Process(
-            "kube-controller-manager",
-            [
-                self.assets / "kube-controller-manager",
-                f"--controllers={','.join(self.controllers)}",
-                f"--kubeconfig={self.admin_kubeconfig}",
-                "--leader-elect=false",
-                "--secure-port=0",
-                *self.controller_arguments,
-            ],
-            self.folder / "kube-controller-manager.log",
+            "controllers",
+            [*command, f"--controllers={','.join(self.controllers)}", f"--kubeconfig={self.admin_kubeconfig}"],
+            self.folder / "controllers.log",
             GO_ENVIRONMENT,
         )
 
