@@ -9,8 +9,8 @@
 # exit code is CTest's, or 1 if a build failed.
 #
 # --full adds the suites that take long or fetch much, and the compiled ones under AddressSanitizer and
-# UndefinedBehaviorSanitizer, those with two threads under ThreadSanitizer too, which are builds of their own, and compiles
-# each unit alone. --mutants tests the tests: wrong lines that they must notice.
+# UndefinedBehaviorSanitizer, those with two threads under ThreadSanitizer too, which are builds of their own. --mutants tests the
+# tests: wrong lines that they must notice; it compiles each unit alone, which may lack what its neighbours in a unity build have.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -37,6 +37,22 @@ export SIGNALBOX_SKIP_DIR=$PWD/$run/skipped
 rm -rf "$run"
 export SIGNALBOX_COST_DIR=$PWD/$run/costs
 mkdir -p "$SIGNALBOX_SKIP_DIR" "$SIGNALBOX_COST_DIR"
+
+# The API server of tests is built once a machine, which takes minutes: beside all else, from the beginning where Go is there. Those
+# who need it wait for it (the test envtest_programs). Job control gives it a process group, so that it ends with this script,
+# compilers and all.
+assets=
+build_assets() {
+    set -m
+    bash tests/envtest/build_assets.sh >/dev/null 2>&1 &
+    assets=$!
+    set +m
+    trap 'kill -- "-$assets" 2>/dev/null || true' EXIT
+}
+
+if [[ $mode != mutants ]] && command -v go >/dev/null; then
+    build_assets
+fi
 
 say "packages"
 bash cmake/bootstrap.sh "${packages[@]}"
@@ -68,17 +84,8 @@ if [[ $mode == mutants ]]; then
     exec ctest --test-dir build/dev -C mutants -L '^mutants$' --output-on-failure --no-tests=error "$@"
 fi
 
-# Built once a machine, which takes minutes: beside all else. Those who need it wait for it (the test envtest_programs). Job
-# control gives it a process group, so that it ends with this script, compilers and all.
-set -m
-bash tests/envtest/build_assets.sh >/dev/null 2>&1 &
-assets=$!
-set +m
-trap 'kill -- "-$assets" 2>/dev/null || true' EXIT
-
-if [[ $mode == full ]]; then
-    # Each unit alone, as for the mutants: what it lacks, its neighbours in a unity build may have.
-    build dev mutated_programs
+if [[ -z $assets ]]; then
+    build_assets
 fi
 build programs "${targets[@]}"
 builds=("$PWD/build/programs")
