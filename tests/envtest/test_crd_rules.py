@@ -46,8 +46,16 @@ class CrdRules(rule_cases.ServerRules, unittest.TestCase):
     def kubectl(cls, *arguments, **options):
         return cls.plane.kubectl(*arguments, **options)
 
+    judged = {}  # what was asked dry before, with its answer: several tests ask the same of the same objects
+
     def call(self, verb, path, body=None):
-        return rule_cases.request(self.connection, verb, path, body, self.plane.admin_token)
+        asked = (verb, path, json.dumps(body))
+        if asked in self.judged:
+            return self.judged[asked]
+        answer = rule_cases.request(self.connection, verb, path, body, self.plane.admin_token)
+        if path.endswith("?dryRun=All") and verb == "POST":
+            self.judged[asked] = answer
+        return answer
 
     def send(self, verb, body):
         return self.refusal({"create": "POST", "replace": "PUT"}[verb], body)

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import unittest
 import urllib.error
 
@@ -14,6 +15,8 @@ import cluster
 import deployed
 from cluster import ROOT, eventually, job, pods, ssh_job
 
+FULL = "--full" in sys.argv
+only_full = unittest.skipUnless(FULL, "with --full")
 DEPLOY = ROOT / "operator" / "deploy"
 SYSTEM = deployed.SYSTEM
 PROBES = ("livenessProbe", "readinessProbe")
@@ -70,11 +73,17 @@ class Install(unittest.TestCase):
         return self.plane.object("deployment", "signalbox", SYSTEM)["status"].get("readyReplicas", 0)
 
     def may(self, verb, resource, namespace="default"):
-        account = f"--as=system:serviceaccount:{SYSTEM}:signalbox"
-        resource, _, part = resource.partition("/")  # kubectl takes what follows for a name
-        asked = self.plane.kubectl(
-            "auth", "can-i", verb, resource, f"--subresource={part}", "-n", namespace, account, check=False)
-        return asked.stdout.strip() == "yes"
+        resource, _, part = resource.partition("/")
+        resource, _, group = resource.partition(".")
+        review = {
+            "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+            "spec": {
+                "user": f"system:serviceaccount:{SYSTEM}:signalbox",
+                "groups": ["system:serviceaccounts", f"system:serviceaccounts:{SYSTEM}", "system:authenticated"],
+                "resourceAttributes": {
+                    "verb": verb, "group": group, "resource": resource, "subresource": part, "namespace": namespace}}}
+        answer = self.plane.connection().send("/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+        return json.loads(answer)["status"]["allowed"]
 
     def check_permissions(self, overlay, *served):
         for resource, allowed in ALLOWED[overlay].items():
@@ -98,6 +107,7 @@ class Install(unittest.TestCase):
         # The next one finds the kinds that there are then.
         self.plane.controller_manager.kill()
 
+    @only_full
     def test_cluster(self):
         self.install("cluster")
         self.check_permissions("cluster")
@@ -106,12 +116,14 @@ class Install(unittest.TestCase):
         self.c.wait_phase("cifar", "Succeeded", kind="deepspeedjob")
         self.assertNotIn("forbidden", self.c.operator.log.read_text())
 
+    @only_full
     def test_logs(self):
         """[behaviour 3.13] The right to read logs is one that has to be asked for."""
         self.install("logs")
         self.check_permissions("logs")
         self.assertIn("--with=logs", self.flags)
 
+    @only_full
     def test_no_ssh(self):
         self.install("no-ssh")
         self.check_permissions("no-ssh")
@@ -143,6 +155,7 @@ class Install(unittest.TestCase):
         self.assertEqual(self.c.status("elsewhere"), {})
         self.assertNotIn("forbidden", self.c.operator.log.read_text())
 
+    @only_full
     def test_namespaces_of_ones_own(self):
         """The lines of operator/deploy/README.md, "One namespace or all"."""
         section = (DEPLOY / "README.md").read_text().split("## One namespace or all\n")[1].split("\n## ")[0]
@@ -219,4 +232,5 @@ class Install(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    cluster.main("envtest_install")
+    sys.argv = [word for word in sys.argv if word != "--full"]
+    cluster.main("envtest_install_full" if FULL else "envtest_install")

@@ -91,6 +91,7 @@ class Ssh(suite.Case):
         self.check_ranks(done, 4)
         self.assertEqual(done.ranks[3]["arguments"], ["a b"])
 
+    @suite.long
     def test_one_worker(self):
         """[behaviour 3.1] One worker: no pdsh, arguments as they are."""
         done = self.run_job(deepspeed(
@@ -119,6 +120,7 @@ class Ssh(suite.Case):
             self.check_ranks(done, 2)
             self.assertEqual(done.ranks[1]["arguments"], ["x y"])
 
+    @suite.long
     def test_without_ssh(self):
         """[launchers 2.6] Every pod starts its own ranks."""
         done = self.run_job(deepspeed(
@@ -154,13 +156,19 @@ class Ssh(suite.Case):
         self.check_ranks(done, 4)
         self.assertRegex(done.output, r"again +DeepSpeedJob +Succeeded +\S+ +1 ")
 
+    def check_error_is_told(self, make):
+        done = self.run_job(make("error", env=environment_of({"PROBE_FAIL_RANK": "3"})))
+        self.assertEqual(done.code, 1, done.output)
+        self.assertRegex(done.output, r"container (worker|launcher): .*ValueError: loss is nan at step 7 \(\S*probe\.py:60, in <module>\)")
+
     def test_error_is_told(self):
         """[behaviour 3.9] That of a rank, as it was raised."""
-        env = environment_of({"PROBE_FAIL_RANK": "3"})
-        for one in (deepspeed("dserror", env=env), colossalai("caerror", env=env)):
-            done = self.run_job(one)
-            self.assertEqual(done.code, 1, done.output)
-            self.assertRegex(done.output, r"container (worker|launcher): .*ValueError: loss is nan at step 7 \(\S*probe\.py:60, in <module>\)")
+        self.check_error_is_told(colossalai)
+
+    @suite.long
+    def test_error_is_told_by_deepspeed(self):
+        """[behaviour 3.9] That of a rank, as it was raised."""
+        self.check_error_is_told(deepspeed)
 
     @suite.long
     def test_code_is_told(self):
@@ -177,6 +185,7 @@ class Ssh(suite.Case):
         self.check_ranks(done, 2)
         self.assertEqual({each["user"] for each in done.ranks.values()}, {context.get("runAsUser", 0)})
 
+    @suite.long
     def test_ordinary_user(self):
         """[launchers 5.2] [launchers 5.3] As a user that is not root, under a read-only root."""
         self.check_user("both", {"runAsUser": 1000, "readOnlyRootFilesystem": True})
@@ -190,10 +199,10 @@ class Ssh(suite.Case):
     def test_an_ordinary_user(self):
         """[launchers 5.2] Whose pods have all files for their own: keys in root's folder too, and no configuration of ssh at home."""
         env = environment_of({"PROBE_RESET": "2222"})
-        for one in (deepspeed("ours", env=env), colossalai("ours", env=env)):
+        for one, ranks in ((deepspeed("ours", slots=1, env=env), 2), (colossalai("ours", env=env), 4)):
             with self.subTest(one["kind"]), local_pods.account(os.geteuid() or 1000) as bind:
                 done = self.run_job(one, user=1000, bind=bind, options=["--logs"])
-                self.check_ranks(done, 4)
+                self.check_ranks(done, ranks)
                 self.assertNotRegex(done.output, "kex_exchange_identification|Connection reset by")  # what probes leave in the log of sshd
                 self.assertEqual({each["user"] for each in done.ranks.values()}, {os.geteuid() or 1000})
 

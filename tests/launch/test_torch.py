@@ -46,6 +46,7 @@ class Torch(suite.Case):
         self.assertEqual(done.ranks[1]["arguments"], ARGUMENTS)
         self.assertTrue(done.ranks[1]["pod"].endswith("-node-1"))
 
+    @suite.long
     def test_elastic(self):
         """[launchers 9.2] An elastic job begins with what is expected."""
         done = self.run_job(torchrun(
@@ -75,6 +76,7 @@ class Torch(suite.Case):
         self.assertEqual(max(each["run"] for each in done.ranks.values()), 1)
         self.assertRegex(done.output, r"again +PyTorchTrainingJob +Succeeded +[12]/2 +0 ")
 
+    @suite.long
     def test_exit_code(self):
         """[api restartPolicy] A plain rank's own code is that of its pod."""
         done = self.run_job(plain(
@@ -82,6 +84,7 @@ class Torch(suite.Case):
         self.assertEqual(done.code, 1, done.output)
         self.assertIn("-node-1, container pytorch exited with 7", done.output)
 
+    @suite.long
     @unittest.skipUnless(PACKAGES == "debian", "it is Debian's")
     def test_torchrun_of_debian(self):
         """The machine's own, without the repair in our environment: as a program and as a module."""
@@ -91,6 +94,7 @@ class Torch(suite.Case):
                 command=command, args=["--nproc_per_node=2", PROBE])
             self.check_ranks(self.run_job(one), 2)
 
+    @suite.long
     def test_sidecar_first(self):
         """[api 1.13] A sidecar that is the first container does not decide, and its failure is told."""
         pod = template("pytorch", command=["python3", PROBE])
@@ -109,20 +113,24 @@ class Torch(suite.Case):
 
     def test_a_program_without_a_manifest(self):
         """`signalbox dev ddp.py --nodes 2 --nproc 2` trains, and ends with the job."""
+        self.check_program([], 0, "training is done")
+
+    @suite.long
+    def test_a_program_without_a_manifest_that_fails(self):
+        """Its error is told, and the command ends with 1."""
+        self.check_program(["--crash-rank", "3", "--crash-step", "5"], 1, "RuntimeError: crash of rank 3 at step 5")
+
+    def check_program(self, more, code, line):
         with tempfile.TemporaryDirectory(prefix="signalbox-launch-") as folder:
             for name in ("ddp.py", "signalbox_progress.py"):
                 pathlib.Path(folder, name).write_text((ROOT / "examples" / "train" / name).read_text())
-            for more, code, line in (
-                    ([], 0, "training is done"),
-                    (["--crash-rank", "3", "--crash-step", "5"], 1, "RuntimeError: crash of rank 3 at step 5")):
-                done = subprocess.run(
-                    [local_pods.BINARY, "dev", "ddp.py", "--nodes", "2", "--nproc", "2", "--offline", "--venv",
-                     local_pods.launchers(PACKAGES), "--kubeconfig", f"{folder}/kubeconfig", "--", "--steps", "20", "--checkpoint", "a.pt",
-                     *more], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, errors="replace")
-                self.assertEqual(done.returncode, code, done.stdout)
-                self.assertIn(line, done.stdout)
-                self.assertTrue(pathlib.Path(folder, "a.pt").exists() or code)
-                pathlib.Path(folder, "a.pt").unlink(missing_ok=True)
+            done = subprocess.run(
+                [local_pods.BINARY, "dev", "ddp.py", "--nodes", "2", "--nproc", "2", "--offline", "--venv",
+                 local_pods.launchers(PACKAGES), "--kubeconfig", f"{folder}/kubeconfig", "--", "--steps", "20", "--checkpoint", "a.pt",
+                 *more], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, errors="replace")
+            self.assertEqual(done.returncode, code, done.stdout)
+            self.assertIn(line, done.stdout)
+            self.assertTrue(pathlib.Path(folder, "a.pt").exists() or code)
 
     def test_script_is_in_its_config_map(self):
         """The scripts of examples/train are the texts in script.yaml."""
