@@ -67,6 +67,7 @@ class Torch(suite.Case):
                 self.assertRegex(done.output, r"at step 7 \(\S*probe\.py:60, in <module>\)")
             self.assertNotIn("Connection closed by peer", done.output)
 
+    @suite.long
     def test_restart_of_a_rank(self):
         """[behaviour 5.6] A rank that fails once is started again by torchrun; no pod is replaced."""
         done = self.run_job(torchrun(
