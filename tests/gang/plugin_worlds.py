@@ -6,6 +6,10 @@ import re
 
 import world
 
+# Both forget to look again at pods that they rejected when room comes, until kube-scheduler itself looks at all that it holds:
+# every five minutes, unless told otherwise.
+LOOKS_AGAIN = "--pod-max-in-unschedulable-pods-duration=20s"
+
 
 class Coscheduling(world.World):
     """As its manifests install it: a scheduler of its own beside the cluster's, here the only one, and its controller."""
@@ -30,7 +34,7 @@ class Coscheduling(world.World):
                 "pluginConfig": [{"name": "Coscheduling", "args": {"permitWaitingTimeSeconds": self.waiting}}],
             }],
         })
-        yield "scheduler", self.programs / "scheduler", f"--config={configuration}", "--secure-port=0", "-v=2"
+        yield "scheduler", self.programs / "scheduler", f"--config={configuration}", LOOKS_AGAIN, "--secure-port=0", "-v=2"
         yield ("controller", "env", f"KUBECONFIG={self.plane.admin_kubeconfig}", self.programs / "controller", "--metricsAddr=0",
                "--probeAddr=0", "--qps=200", "--burst=400")
 
@@ -66,7 +70,7 @@ class Koordinator(world.World):
             "clientConnection": {"kubeconfig": str(self.plane.admin_kubeconfig), "qps": 500, "burst": 1000},
         }))
         port = world.servers.free_ports(1)[0]
-        yield ("koord-scheduler", self.programs / "koord-scheduler", f"--config={configuration}", "--bind-address=127.0.0.1",
+        yield ("koord-scheduler", self.programs / "koord-scheduler", f"--config={configuration}", LOOKS_AGAIN, "--bind-address=127.0.0.1",
                f"--secure-port={port}", f"--cert-dir={self.plane.folder}/koordinator", "--authentication-skip-lookup=true", "-v=2")
 
 
