@@ -123,6 +123,8 @@ TEST_CASE("[behaviour 7.2] what has ended stays and is not counted", "[engine]")
     CHECK(w.status().restarts.completed.size() == 1);
     scale(w, 2, 8, 3);
     CHECK(w.pods().size() == 4);
+    CHECK(w.status().restarts.completed.empty());
+    CHECK_FALSE(w.has_event("StatusRepaired"));
     CHECK(w.status().aggregate->running == 3);
     CHECK(w.status().aggregate->succeeded == 0);
     CHECK(w.status().ready == "3/3");
