@@ -85,7 +85,6 @@ class Torch(suite.Case):
         self.assertEqual(done.code, 1, done.output)
         self.assertIn("-node-1, container pytorch exited with 7", done.output)
 
-    @suite.long
     @unittest.skipUnless(PACKAGES == "debian", "it is Debian's")
     def test_torchrun_of_debian(self):
         """The machine's own, without the repair in our environment: as a program and as a module."""
