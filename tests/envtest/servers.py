@@ -129,6 +129,13 @@ class Started:
         return self.start()
 
 
+def groups_of(user):
+    """Those that the server puts a service account in; none of other users."""
+    if not user.startswith("system:serviceaccount:"):
+        return []
+    return ["system:serviceaccounts", f"system:serviceaccounts:{user.split(':')[2]}"]
+
+
 class ControlPlane(Started):
     """etcd and kube-apiserver, and controllers where they are asked for. See the head of this file.
 
@@ -337,6 +344,18 @@ class ControlPlane(Started):
             raise AssertionError(f"kubectl {' '.join(map(str, arguments))}: {result.stderr.strip()}")
         return result
 
+    def may(self, user, verb, resource, namespace="default"):
+        """Whether a user has this right, without a kubectl for each question. `resource`: with its group and its part, as
+        `pods/log` and `leases.coordination.k8s.io` are."""
+        resource, _, part = resource.partition("/")
+        resource, _, group = resource.partition(".")
+        attributes = {"verb": verb, "group": group, "resource": resource, "subresource": part, "namespace": namespace}
+        review = {
+            "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+            "spec": {"user": user, "groups": [*groups_of(user), "system:authenticated"], "resourceAttributes": attributes}}
+        answer = self.connection().send("/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+        return json.loads(answer)["status"]["allowed"]
+
     def apply(self, *objects):
         """Applies objects given as dictionaries."""
         self.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
@@ -381,15 +400,13 @@ class ControlPlane(Started):
             check=True,
             capture_output=True,
         )
-        groups = ""
-        if self.operator_user.startswith("system:serviceaccount:"):
-            namespace = self.operator_user.split(":")[2]
-            groups = f',"system:serviceaccounts,system:serviceaccounts:{namespace}"'
+        groups = groups_of(self.operator_user)
+        column = f',"{",".join(groups)}"' if groups else ""
         tokens = self.folder / "tokens.csv"
         tokens.touch(mode=0o600)
         tokens.write_text(
             f'{self.admin_token},admin,admin,"system:masters"\n'
-            f"{self.operator_token},{self.operator_user},operator{groups}\n"
+            f"{self.operator_token},{self.operator_user},operator{column}\n"
         )
 
     def write_kubeconfig(self, path, name, user, authority=None):

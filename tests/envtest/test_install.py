@@ -73,17 +73,7 @@ class Install(unittest.TestCase):
         return self.plane.object("deployment", "signalbox", SYSTEM)["status"].get("readyReplicas", 0)
 
     def may(self, verb, resource, namespace="default"):
-        resource, _, part = resource.partition("/")
-        resource, _, group = resource.partition(".")
-        review = {
-            "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-            "spec": {
-                "user": f"system:serviceaccount:{SYSTEM}:signalbox",
-                "groups": ["system:serviceaccounts", f"system:serviceaccounts:{SYSTEM}", "system:authenticated"],
-                "resourceAttributes": {
-                    "verb": verb, "group": group, "resource": resource, "subresource": part, "namespace": namespace}}}
-        answer = self.plane.connection().send("/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
-        return json.loads(answer)["status"]["allowed"]
+        return self.plane.may(f"system:serviceaccount:{SYSTEM}:signalbox", verb, resource, namespace)
 
     def check_permissions(self, overlay, *served):
         for resource, allowed in ALLOWED[overlay].items():

@@ -61,20 +61,14 @@ class Security(unittest.TestCase):
         self.c.create_namespace("team")
         self.plane.kubectl("create", "rolebinding", "mia", "-n", "team", "--clusterrole=signalbox-jobs-edit", "--user=mia")
 
-        def may(verb, resource, namespace="team"):
-            resource, _, part = resource.partition("/")
-            asked = self.plane.kubectl(
-                "auth", "can-i", verb, resource, f"--subresource={part}", "-n", namespace, "--as=mia", check=False
-            )
-            return asked.stdout.strip()
-
-        self.assertEqual(may("create", "pytorchtrainingjobs"), "yes")
+        group = "batch.tensorstack.dev"
+        self.assertTrue(self.plane.may("mia", "create", f"pytorchtrainingjobs.{group}", "team"))
         for verb, resource, namespace in (
-            ("update", "pytorchtrainingjobs/status", "team"), ("patch", "deepspeedjobs/status", "team"),
-            ("update", "pytorchtrainingjobs/finalizers", "team"), ("create", "pytorchtrainingjobs", "default"),
-            ("create", "pytorchtrainingjobs", "signalbox-system"), ("create", "pods", "team"), ("get", "secrets", "team"),
+            ("update", f"pytorchtrainingjobs.{group}/status", "team"), ("patch", f"deepspeedjobs.{group}/status", "team"),
+            ("update", f"pytorchtrainingjobs.{group}/finalizers", "team"), ("create", f"pytorchtrainingjobs.{group}", "default"),
+            ("create", f"pytorchtrainingjobs.{group}", "signalbox-system"), ("create", "pods", "team"), ("get", "secrets", "team"),
         ):
-            self.assertEqual(may(verb, resource, namespace), "no", (verb, resource, namespace))
+            self.assertFalse(self.plane.may("mia", verb, resource, namespace), (verb, resource, namespace))
 
     def test_nothing_secret_gets_out(self):
         """[behaviour 1.5] Keys and tokens are in no log, no metric, no explanation, and no core dump. A text from outside is one
