@@ -264,6 +264,15 @@ TEST_CASE("[behaviour 3.9] an error has the place in the user's own files where 
     }
 }
 
+TEST_CASE("[behaviour 3.9] an exception whose name is that of no error ends its traceback too") {
+    const std::string other = "Traceback (most recent call last):\n  File \"/code/a.py\", line 3\n";
+    const auto found =
+        find_error_line(other + "stopped: by the user\n" + begin + own + "ValueError\n");
+    REQUIRE(found);
+    CHECK(found->text == "ValueError");
+    CHECK(to_text(found->place) == " (/code/train.py:57, in step)");
+}
+
 TEST_CASE(
     "[behaviour 3.9] what a program says that cannot start is an error where there is no other"
 ) {

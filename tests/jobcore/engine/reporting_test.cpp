@@ -60,7 +60,7 @@ TEST_CASE(
     CHECK(all_report(fresh, true));
     fresh.wait(seconds{3600});
     fresh.settle();
-    CHECK(fresh.condition("Stalled") != "True");  // nobody has to report
+    CHECK(fresh.condition("Stalled").empty());  // nobody has to report
 
     world older(ddp());
     start_heard(older);
@@ -87,7 +87,7 @@ TEST_CASE("[behaviour 13.10] an attempt stays as its first pods were made", "[en
     w.settle();
     CHECK(w.pods().size() == 3);
     CHECK(w.status().attempt == 1);
-    CHECK(w.condition("Stalled") != "True");  // none of them can say anything
+    CHECK(w.condition("Stalled").empty());  // none of them can say anything
     w.vanish("node", 2);
     w.settle();
     while (w.live_pods() < 3 && w.wake()) {

@@ -112,6 +112,23 @@ TEST_CASE(
     );
     CHECK(note.text == "rank 3: KeyError: 'x'");
     CHECK_FALSE(note.secondary);
+    // Whose a line without a rank is cannot be said where there are several.
+    const std::string one = "Traceback (most recent call last):\n  File \"a.py\", line 12\n";
+    note = read_termination_message(one + "ValueError: loss is nan\n" + none);
+    CHECK(note.text == "rank 2 on mnist-9414c-worker-1: ValueError: loss is nan (a.py:12)");
+    note = read_termination_message(one + "KeyError: 'x'\n" + one + "ValueError: loss\n" + none);
+    CHECK(note.text == "ValueError: loss (a.py:12)");
+    CHECK_FALSE(note.rank);
+}
+
+TEST_CASE("[behaviour 3.9] a rank that was killed is told by a report that is cut too") {
+    const std::string whole = report("-9", "Signal 9 (SIGKILL) received by PID 45");
+    const std::string cut = whole.substr(whole.find("  rank"));
+    const auto note =
+        read_termination_message("[rank0]: RuntimeError: Connection closed by peer\n" + cut);
+    CHECK(note.text == "rank 2: killed by signal 9, SIGKILL");
+    CHECK(note.error_code == 137);
+    CHECK_FALSE(note.secondary);
 }
 
 TEST_CASE("[behaviour 3.9] errors of ranks in a log", "[engine]") {
