@@ -160,18 +160,26 @@ void report_desk::remember(const std::string& digest, std::optional<token_pod> p
 
 void report_desk::wait_for_review(std::string digest, std::string pod_uid, raw_report report) {
     auto& waiting = shared_->waiting;
+    const std::size_t bytes = report.bytes();
     if (const auto known = waiting.find(digest); known != waiting.end()) {
+        const std::size_t before = known->second.report.bytes();
+        if (waiting_bytes_ - before + bytes > limits_.waiting_bytes) {
+            return add(fate::queue_full);
+        }
+        waiting_bytes_ = waiting_bytes_ - before + bytes;
         known->second.report = std::move(report);
         return add(fate::too_often);
     }
     std::size_t& of_pod = waiting_of_pod_[pod_uid];
-    if (waiting.size() >= limits_.waiting || of_pod >= limits_.waiting_of_pod) {
+    if (waiting.size() >= limits_.waiting || of_pod >= limits_.waiting_of_pod ||
+        waiting_bytes_ + bytes > limits_.waiting_bytes) {
         if (of_pod == 0) {
             waiting_of_pod_.erase(pod_uid);
         }
         return add(fate::queue_full);
     }
     ++of_pod;
+    waiting_bytes_ += bytes;
     order_.push_back(digest);
     waiting.emplace(std::move(digest), waiting_report{std::move(report), std::move(pod_uid)});
     if (!shared_->idle.empty()) {
@@ -183,6 +191,15 @@ void report_desk::wait_for_review(std::string digest, std::string pod_uid, raw_r
             asio::bind_cancellation_slot(shared_->reviewers[reviewer].slot(), asio::detached)
         );
     }
+}
+
+report_desk::waiting_report report_desk::take_waiting(const std::string& digest) {
+    waiting_report out = std::move(shared_->waiting.extract(digest).mapped());
+    waiting_bytes_ -= out.report.bytes();
+    if (--waiting_of_pod_[out.pod_uid] == 0) {
+        waiting_of_pod_.erase(out.pod_uid);
+    }
+    return out;
 }
 
 /// One of those that review side by side; ends when nothing waits.
@@ -199,10 +216,7 @@ asio::awaitable<void> report_desk::review_all(
         if (desk == nullptr) {
             co_return;
         }
-        const waiting_report done = std::move(state->waiting.extract(digest).mapped());
-        if (--desk->waiting_of_pod_[done.pod_uid] == 0) {
-            desk->waiting_of_pod_.erase(done.pod_uid);
-        }
+        const waiting_report done = desk->take_waiting(digest);
         if (answer.has_error()) {
             desk->add(fate::not_reviewed);
             desk->complain(answer.error());

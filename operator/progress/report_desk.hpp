@@ -50,10 +50,11 @@ inline constexpr std::size_t fates = 13;
 std::string_view to_string(fate f);
 
 struct desk_limits {
-    std::size_t reviews = 8;         ///< at a time
-    std::size_t waiting = 1024;      ///< tokens that wait for a review
-    std::size_t waiting_of_pod = 4;  ///< of them, that name one pod
-    std::size_t remembered = 65536;  ///< tokens whose review is known
+    std::size_t reviews = 8;               ///< at a time
+    std::size_t waiting = 1024;            ///< tokens that wait for a review
+    std::size_t waiting_of_pod = 4;        ///< of them, that name one pod
+    std::size_t waiting_bytes = 8u << 20;  ///< of the reports that came with them
+    std::size_t remembered = 65536;        ///< tokens whose review is known
     std::chrono::seconds good_for{300};
     std::chrono::seconds bad_for{60};
 };
@@ -108,6 +109,7 @@ private:
     const known_token* find_known(const std::string& digest);
     void remember(const std::string& digest, std::optional<token_pod> pod);
     void wait_for_review(std::string digest, std::string pod_uid, raw_report report);
+    waiting_report take_waiting(const std::string& digest);
     void hand_on(const token_pod& from, const raw_report& report);
     void add(fate f) { ++counts_[static_cast<std::size_t>(f)]; }
     void complain(const k8sio::api_error& error);
@@ -123,6 +125,7 @@ private:
     std::shared_ptr<shared_state> shared_ = std::make_shared<shared_state>();
     std::deque<std::string> order_;  ///< digests that wait, and no review has begun
     std::unordered_map<std::string, std::size_t> waiting_of_pod_;
+    std::size_t waiting_bytes_ = 0;
     /// The newer half of what is remembered, and the older one.
     std::unordered_map<std::string, known_token> known_, older_;
     std::unordered_set<std::string> served_;  ///< UIDs of pods, of this round

@@ -326,6 +326,46 @@ TEST_CASE("[behaviour 13.11] what waits for a server that gives no answer has a 
     r.w.server().set_fault_hook({});
 }
 
+TEST_CASE("[behaviour 13.11] the bytes that wait for a review have a bound") {
+    reporting_world r;
+    const std::string much = R"(,"more":")" + std::string(60000, 'x') + '"';
+    const raw_report small = r.report(r.token(r.pod(0)), 1);
+    const raw_report large = r.report(small.token, 2, much);
+    const std::string other = r.token(r.pod(1));
+    desk_limits limits;
+    limits.waiting_bytes = large.bytes() + small.bytes();
+    report_desk desk(
+        r.w.loop(),
+        r.w.user(),
+        [&](const op::report_sender& from, const core::progress_message* said) {
+            return r.w.operator_().take_report(from, said);
+        },
+        nullptr,
+        limits
+    );
+    const auto look_at = [&](raw_report one) {
+        std::vector<raw_report> round;
+        round.push_back(std::move(one));
+        desk.look_at(std::move(round));
+    };
+    look_at(small);
+    look_at(large);
+    CHECK(desk.count(fate::too_often) == 1);
+    look_at(r.report(other, 3, much));
+    CHECK(desk.count(fate::queue_full) == 1);
+    look_at(r.report(other, 3));
+    CHECK(desk.waiting() == 2);
+    look_at(r.report(other, 4, much));  // what waits stays as it is
+    CHECK(desk.count(fate::queue_full) == 2);
+    r.w.settle();
+    CHECK(desk.count(fate::taken) == 2);
+    REQUIRE(r.w.run_until([&] { return r.step() >= 2; }, seconds{16}));
+    // What was looked at takes no room.
+    look_at(r.report(r.token(r.pod(1)), 5, much));
+    CHECK(desk.count(fate::queue_full) == 2);
+    r.w.settle();
+}
+
 TEST_CASE("[behaviour 13.11] an API server that hangs holds up nobody whose token is known") {
     reporting_world r;
     cut_transport way(r.w.server().connect(), r.w.time());
