@@ -112,7 +112,7 @@ class Cluster(servers.Started):
     def start(self):
         self.plane.start()
         self.install_kinds()
-        self.plane.start_controller_manager()
+        self.plane.start_controllers()
         self.start_kubelet()
         return self
 

@@ -3,7 +3,7 @@
 
     with ControlPlane() as plane:
         plane.serve_kinds("crds.yaml")
-        plane.start_controller_manager()
+        plane.start_controllers()
         run_operator(kubeconfig=plane.operator_kubeconfig)
         plane.kill_apiserver()
         plane.start_apiserver()        # same port, same etcd
@@ -168,7 +168,7 @@ class ControlPlane(Started):
         self.connections = {}  # by token
         self.reader = Reader(self.get)
         self.object, self.objects = self.reader.object, self.reader.objects
-        self.etcd = self.apiserver = self.controller_manager = None
+        self.etcd = self.apiserver = self.controllers_process = None
 
     @property
     def url(self):
@@ -297,7 +297,7 @@ class ControlPlane(Started):
         eventually(lambda: f"kinds in discovery: {missing()}", lambda: not missing())
         eventually("every kind has its watch cache", lambda: all(map(has_watch_cache, kinds())))
 
-    def start_controller_manager(self):
+    def start_controllers(self):
         """Starts garbage collection, namespace deletion, and what makes pods of Deployments; returns at once.
 
         The collector looks for new kinds every 30 s: call serve_kinds() before, for whatever it is to collect.
@@ -306,7 +306,7 @@ class ControlPlane(Started):
         command = [self.assets / "controllers"]
         if manager.exists():
             command = [manager, "--leader-elect=false", "--secure-port=0", *self.controller_arguments]
-        self.controller_manager = Process(
+        self.controllers_process = Process(
             "controllers",
             [*command, f"--controllers={','.join(self.controllers)}", f"--kubeconfig={self.admin_kubeconfig}"],
             self.folder / "controllers.log",
@@ -434,7 +434,7 @@ class ControlPlane(Started):
         )
 
     def _kill_all(self):
-        for process in (self.controller_manager, self.apiserver, self.etcd):
+        for process in (self.controllers_process, self.apiserver, self.etcd):
             if process:
                 process.kill()
 
@@ -462,7 +462,7 @@ for _signal in (signal.SIGTERM, signal.SIGHUP):
 def main():
     try:
         with ControlPlane() as plane:
-            plane.start_controller_manager()
+            plane.start_controllers()
             print(f"{plane.url} is ready; end it with Ctrl-C")
             print(f"export KUBECONFIG={plane.admin_kubeconfig}", flush=True)
             signal.pause()

@@ -56,7 +56,7 @@ class Install(unittest.TestCase):
         for _ in range(2):
             self.plane.kubectl("apply", "--server-side", "-k", folder)
         self.plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
-        self.plane.start_controller_manager()
+        self.plane.start_controllers()
         self.c.start_kubelet()
         deployment = self.plane.object("deployment", "signalbox", SYSTEM)
         eventually("the pods run", lambda: self.ready() == deployment["spec"]["replicas"])
@@ -95,7 +95,7 @@ class Install(unittest.TestCase):
         eventually("pods go", lambda: not self.plane.objects("pods", None))
         self.c.kubelet.kill()
         # The next one finds the kinds that there are then.
-        self.plane.controller_manager.kill()
+        self.plane.controllers_process.kill()
 
     @only_full
     def test_cluster(self):

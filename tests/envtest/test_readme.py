@@ -78,7 +78,7 @@ class Readme(unittest.TestCase):
     def test_from_nothing_to_a_job(self):
         install, run_job, upgrade, roll_back, remove = steps()
         # What a cluster has besides; the kubelet must be there for the rollout to end.
-        self.plane.start_controller_manager()
+        self.plane.start_controllers()
         self.c.start_kubelet()
         self.addCleanup(self.c.kubelet.kill)
         self.follow(install)

@@ -65,8 +65,8 @@ class RunningPlane(unittest.TestCase):
         self.assertTrue(self.exists("kept"))
 
     def test_garbage_is_collected_and_namespaces_end(self):
-        self.plane.start_controller_manager()
-        self.addCleanup(self.plane.controller_manager.kill)
+        self.plane.start_controllers()
+        self.addCleanup(self.plane.controllers_process.kill)
         self.plane.apply(self.config_map("owner"))
         owner = self.plane.object("configmap", "owner")
         self.plane.apply(self.config_map("owned", owner))

@@ -82,7 +82,7 @@ class Manifests(unittest.TestCase):
         [container] = deployment["spec"]["template"]["spec"]["containers"]
         self.assertEqual(container["image"], f"signalbox:{folder.name}")
         if not self.c.kubelet:
-            self.plane.start_controller_manager()
+            self.plane.start_controllers()
             self.c.start_kubelet()
         old, self.replicas = self.replicas, []
         for number in range(deployment["spec"]["replicas"]):
@@ -192,7 +192,7 @@ class Objects(unittest.TestCase):
         recorded = self.recorded()
         self.assertGreater(len(recorded), 10)
         with cluster.Cluster() as c:
-            for other in (c.kubelet, c.plane.controller_manager):
+            for other in (c.kubelet, c.plane.controllers_process):
                 other.kill()  # nothing but the operator shall touch them
             items = [found for found, _ in recorded.values()] + [each for _, children in recorded.values() for each in children]
             for namespace in {item["metadata"]["namespace"] for item in items}:

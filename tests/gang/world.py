@@ -82,7 +82,7 @@ class World(cluster.Cluster):
         if self.jobs:
             self.install_kinds()
         # After the kinds: the collector of garbage looks for new ones every 30 s.
-        self.plane.start_controller_manager()
+        self.plane.start_controllers()
         self.start_kubelet()
         self.start_scheduler()
         self.settle()

@@ -58,7 +58,7 @@ class RealServer(Jobs):
         self.plane.serve_kinds("-", stdin=kinds)
         for part in ("base/namespace", "base/service_account", "overlays/cluster/rbac"):
             self.plane.kubectl("apply", "-f", ROOT / "operator" / "deploy" / f"{part}.yaml")
-        self.plane.start_controller_manager()
+        self.plane.start_controllers()
         for name, kubeconfig, words in (
             ("run", self.plane.operator_kubeconfig, [*self.rules, *(self.receive() if self.reports else [])]),
             ("pods", self.plane.admin_kubeconfig, ["--runtime", "process", *self.options]),

@@ -22,7 +22,7 @@ def main():
         servers.skip_suite("k8sio_real_server", str(missing))
     with servers.ControlPlane() as plane:
         plane.serve_kinds(pathlib.Path(__file__).with_name("widget_crd.json"))
-        plane.start_controller_manager()
+        plane.start_controllers()
         environment = {
             **os.environ,
             "SIGNALBOX_CONFORMANCE_SERVER": plane.url,
