@@ -283,7 +283,9 @@ TEST_CASE(
         "my-train.py: error: the following arguments are required: --data",
         "Fatal Python error: Segmentation fault",
         "bash: line 1: trainn: command not found",
-        "sh: 1: trainn: not found"
+        "sh: 1: trainn: not found",
+        "bash: /code/train.sh: No such file or directory",
+        "/usr/bin/env: 'pythonn': No such file or directory"
     );
     INFO(line);
     const auto found = [](const std::string& log) { return find_error_line(log)->text; };
