@@ -178,7 +178,7 @@ class Life(unittest.TestCase):
     def test_its_roles_are_those_that_rbac_prints(self):
         for name, (values, flags) in SCOPES.items():
             with self.subTest(name):
-                rendered = helm("template", "signalbox", CHART, "-n", SYSTEM, *sets(values), "-s", "templates/rbac.yaml").stdout
+                rendered = helm("template", "signalbox", CHART, "-n", SYSTEM, *sets(values)).stdout
                 printed = cluster.signalbox("rbac", "--leader-elect", *flags).stdout
                 self.assertEqual(granted(deployed.objects(self.plane, rendered)), granted(deployed.objects(self.plane, printed)))
 
