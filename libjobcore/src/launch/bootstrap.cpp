@@ -41,8 +41,10 @@ sb_value_of() { # name
     eval "sb_value=\$$1"
 }
 
+# By bytes: in some locales [A-Z] lacks letters, and in all of UTF-8 a value may have bytes that . does
+# not match.
 sb_all_names() {
-    env | sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p'
+    env | LC_ALL=C sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p'
 }
 
 # Names that a session on this pod takes from the container: all that are exported, but for those that
@@ -320,7 +322,7 @@ sb_escape_environment() {
 sb_hidden_names() {
     case $sb_exports in
         all)
-            env | sed -n 's/^\([^=]*\)=.*/\1/p' | grep -x -E \
+            env | LC_ALL=C sed -n 's/^\([^=]*\)=.*/\1/p' | LC_ALL=C grep -x -E \
                 'HOSTNAME|(KUBERNETES|SSH)_.*|UID|EUID|PPID|BASHOPTS|SHELLOPTS|[^A-Za-z_].*|.*[^A-Za-z0-9_].*' ;;
         some) # DeepSpeed, and quoted by no rule that holds for all versions: the session has them
             for sb_name in $(sb_all_names | grep -E '^(MLFLOW|MV2|NCCL|PYTHON|UCX)'); do
@@ -418,7 +420,7 @@ sb_watch_log() {
     exec 3>&1
     command -v awk >/dev/null 2>&1 && command -v tee >/dev/null 2>&1 &&
         mkfifo "$sb_run_dir/log" "$sb_run_dir/log.copy" 2>/dev/null || return 0
-    tr '\r' '\n' <"$sb_run_dir/log.copy" | awk "$sb_errors" >"$sb_run_dir/errors" 2>/dev/null &
+    tr '\r' '\n' <"$sb_run_dir/log.copy" | LC_ALL=C awk "$sb_errors" >"$sb_run_dir/errors" 2>/dev/null &
     sb_reader=$!
     tee "$sb_run_dir/log.copy" <"$sb_run_dir/log" &
     sb_copier=$!

@@ -255,6 +255,22 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("[launchers 5.4] names of variables are read alike in every locale", "[bootstrap]") {
+    // In Turkish [A-Z] has no I; of bytes that are no UTF-8 a pattern takes none.
+    for (const std::string locale : {"C.UTF-8", "tr_TR.UTF-8"}) {
+        CAPTURE(locale);
+        const pod_folder pod(cifar(2));
+        pod.stub("sshd", "exit 0\n");
+        const auto env = "LOCPATH=\"$LOCPATH\" LC_ALL=" + locale +
+                         R"env( NCCL_IB_DISABLE=1 file=1 BYTES="$(printf 'a\377b')")env";
+        CHECK(run(pod.line("/bin/sh", "worker", env)).code == 0);
+        const auto seen = session_of(pod, "sh");
+        CHECK(has_variable(seen, "NCCL_IB_DISABLE", "1"));
+        CHECK(has_variable(seen, "file", "1"));
+        CHECK(has_variable(seen, "BYTES", "a\377b"));
+    }
+}
+
 TEST_CASE("[api deepspeed disableCustomEnv] sessions have the essentials alone", "[bootstrap]") {
     deepspeed_job job(2, worker_template(R"(,"env":[{"name":"A","value":"1"}])"));
     job.launch.disable_custom_env = true;

@@ -245,7 +245,8 @@ TEST_CASE("[launchers 4.4] what is exported on the workers arrives exactly", "[b
         const auto result = run(pod.line(
             shell,
             "launcher",
-            R"env(ODD='say "hi" $HOME `id` \n' HOSTNAME=h KUBERNETES_PORT=1 my.var=1 OTHER='$x')env"
+            R"env(ODD='say "hi" $HOME `id` \n' HOSTNAME=h KUBERNETES_PORT=1 my.var=1 OTHER='$x' )env"
+            R"env(LOCPATH="$LOCPATH" LC_ALL=tr_TR.UTF-8 NCCL_IB_DISABLE=1)env"
         ));
         CAPTURE(result.output);
         CHECK(result.code == 0);
@@ -255,6 +256,7 @@ TEST_CASE("[launchers 4.4] what is exported on the workers arrives exactly", "[b
         CHECK_FALSE(has_text(seen, "KUBERNETES_PORT="));
         CHECK_FALSE(has_text(seen, "my.var"));
         CHECK(has_text(seen, "OTHER=\\$x\n"));  // of the image, or by envFrom
+        CHECK(has_text(seen, "NCCL_IB_DISABLE=1\n"));
         CHECK(has_text(pod.read("swept"), "[t]orchrun --nproc"));
         CHECK(pod.read("sshd.args").empty());
     }
