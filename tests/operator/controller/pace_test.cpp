@@ -353,11 +353,12 @@ TEST_CASE("[behaviour 2.2] [requirement R3] an answer that any request would get
 }
 
 TEST_CASE("[behaviour 12.4] what only one object meets does not stop the others of its stage") {
-    scripted s(4);
+    constexpr int count = 40;  // more than are sent at once
+    scripted s(count);
     s.decide = [&](const core::job_object& job, core::instant) {
         core::decision d;
         d.stages.emplace_back();
-        for (int i = 0; i < 4 && s.looks.back().pods == 0; ++i) {
+        for (int i = 0; i < count && s.looks.back().pods == 0; ++i) {
             d.stages.back().push_back(create_pod(job, i));
         }
         return d;
@@ -365,7 +366,7 @@ TEST_CASE("[behaviour 12.4] what only one object meets does not stop the others 
     s.nudge();
     s.w->run_for(seconds{1});
     const auto pods = s.w->pods();
-    REQUIRE(pods.size() == 4);
+    REQUIRE(pods.size() == count);
     s.w->server().set_fault_hook([&](std::string_view method, std::string_view target) {
         const bool first = target.find("/pods/" + pods.front().name) != target.npos;
         return method == "DELETE" && first ? answer(403, "Forbidden") : k8sio::server::fault();
@@ -387,8 +388,8 @@ TEST_CASE("[behaviour 12.4] what only one object meets does not stop the others 
     };
     s.nudge();
     s.w->run_for(seconds{1});
-    CHECK(s.writes("DELETE").size() == 4);
+    CHECK(s.writes("DELETE").size() == count);
     CHECK(s.w->pods().size() == 1);
-    CHECK(s.writes("POST pods").size() == 4);  // the next stage did not start
-    CHECK(s.looks.back().refusals.empty());    // of what could not be made only
+    CHECK(s.writes("POST pods").size() == count);  // the next stage did not start
+    CHECK(s.looks.back().refusals.empty());        // of what could not be made only
 }
