@@ -18,16 +18,25 @@ class Executioner(RequestProxy):
 
     def __init__(self, plane):
         self.hit, self.hits, self.left = threading.Event(), collections.Counter(), 0
+        self.lock = threading.Lock()
         super().__init__(plane)
 
     def arm(self, kill, number, behind):
         self.hit.clear()
         self.kill, self.behind, self.left = kill, behind, number
 
+    def disarm(self):
+        """False if it is too late: somebody is being killed."""
+        with self.lock:
+            early, self.left = self.left > 0, 0
+            return early
+
     async def exchange(self, request, reader, far_reader, far_writer, writer):
         found = WRITE.match(request)
-        self.left -= bool(found)
-        if not found or self.left != 0:
+        with self.lock:
+            self.left -= bool(found)
+            spared = not found or self.left != 0
+        if spared:
             return await super().exchange(request, reader, far_reader, far_writer, writer)
         if self.behind:
             await self.send(request, far_writer)

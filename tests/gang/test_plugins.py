@@ -171,6 +171,7 @@ class KoordinatorJobs(job_stories.GangJobs):
     world_of = plugin_worlds.Koordinator
     name = "koordinator"
     patience = Koordinator.patience
+    no_room = job_stories.GangJobs.no_room_again  # the pods say it: there is no object
 
 
 if __name__ == "__main__":
