@@ -165,7 +165,7 @@ class CoschedulingJobs(job_stories.Preemption, job_stories.GroupedJobs):
     minimum_field = ("minMember",)
 
 
-class KoordinatorJobs(job_stories.GangJobs):
+class KoordinatorJobs(job_stories.Preemption, job_stories.GangJobs):
     """Jobs of Signalbox under Koordinator, which has no object for a gang. Its patience as above."""
 
     world_of = plugin_worlds.Koordinator
