@@ -68,7 +68,7 @@ SUITES = {
     "kubelet": Suite(
         chosen="kubelet.json",
         base="operator",
-        programs=("operator_tests", "container_tests"),
+        programs=("operator_tests", "operator_threads_tests", "container_tests"),
         folders=("operator/dev/kubelet", "operator/dev/pods", "operator/http", "operator/src/monitoring", "operator/job_metrics",
                  "operator/cli/manifests")),
 }
