@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Jobs whose scheduler answers: Kueue gives quota and takes it away, that of Kubernetes places a
-// gang as a whole.
+// Jobs whose scheduler answers: Kueue gives quota and takes it away, others place a gang as a
+// whole, Volcano says when there may be pods.
 #include "rows.hpp"
 
 #include <utility>
@@ -77,12 +77,28 @@ std::vector<row> kubernetes_rows() {
     };
 }
 
+std::vector<row> plugin_rows() {
+    const auto by = [](const char* scheduler) {
+        return gang_of(scheduler, policy(plain(2, 1), "restartScope", "\"Replica\""));
+    };
+    return {
+        {named("plain, gang of coscheduling", by("coscheduling")),
+         {"ends", "writes", "objects", "user"}},
+        {named("plain, gang of Koordinator", by("koordinator")), {"ends", "writes", "user"}},
+        {named("plain, gang of Volcano", by("volcano")),
+         {"ends", "writes", "objects", "user", "phase"}},
+        {named("colossalai, gang of Volcano", gang_of("volcano", colossalai(2))),
+         {"ends", "phase"}},
+    };
+}
+
 }  // namespace
 
 std::vector<configuration> gang_configurations() {
     std::vector<configuration> out;
     add_rows(out, kueue_rows());
     add_rows(out, kubernetes_rows());
+    add_rows(out, plugin_rows());
     return out;
 }
 

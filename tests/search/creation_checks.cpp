@@ -7,6 +7,7 @@
 #include "engine/facts/ledger.hpp"
 #include "engine/facts/pod_facts.hpp"
 #include "events.hpp"
+#include "gang/scheduler.hpp"
 #include "process.hpp"
 #include "property/rules.hpp"
 
@@ -41,6 +42,7 @@ public:
         check_delay();
         check_objects();
         check_minimum();
+        check_phase();
         check_admitted(w_, decided_, a_, out_);
         check_stages();
         check_record();
@@ -107,6 +109,18 @@ private:
             if (c->kind == group.kind &&
                 c->fingerprint != expected_fingerprint(plan_, group, options, c->fields)) {
                 out_.push_back("8.6 " + a_.name + " is made beside another minimum");
+            }
+        }
+    }
+
+    /// Where the group says by its phase whether there may be pods, it has said so (8.5).
+    void check_phase() {
+        const bool asks = plan_.gang && plan_.gang->by->tells == gang::admits::before_pods &&
+                          plan_.gang->by->quota == nullptr;
+        for (const child_record* c : sight(w_).children) {
+            if (asks && c->kind->use == kind_use::gang && c->gang != nullptr &&
+                c->gang->is != gang_answer::state::admitted) {
+                out_.push_back("8.5 " + a_.name + " is made before its group is enqueued");
             }
         }
     }

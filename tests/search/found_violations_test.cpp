@@ -304,6 +304,20 @@ TEST_CASE("[behaviour 8.3] [behaviour 8.6] a group that is being deleted still h
               .empty());
 }
 
+TEST_CASE("[behaviour 8.6] without an object, too, a gang that is made anew asks for who is left") {
+    CHECK(after(
+              "plain, gang of Koordinator: writes",
+              {"by itself",
+               "exits worker-1 0",
+               "pass",
+               "exits worker-0 1",
+               "exits master-0 1",
+               "vanish worker-1",
+               "by itself"}
+    )
+              .empty());
+}
+
 TEST_CASE("[api 5.7] [behaviour 8.14] quota is given back for replicas of the attempt alone") {
     CHECK(replay(
               "plain, queue by label: status",

@@ -2,6 +2,8 @@
 #include "gang.hpp"
 
 #include "configurations.hpp"
+#include "engine/facts/inputs.hpp"
+#include "gang/gang.hpp"
 #include "gang/scheduler.hpp"
 #include "kueue/workload.hpp"
 #include "property/server_side.hpp"
@@ -23,12 +25,14 @@ namespace workload = test::workload;
 
 constexpr std::string_view no_quota = "insufficient unused quota";
 
+/// The last one with a gang, while the specification is broken.
+const job_plan& plan_in(const world& w) {
+    return w.has_plan() && w.plan().gang ? w.plan() : valid_plan(w);
+}
+
 const gang::scheduler* scheduler_in(const world& w) {
-    if (!w.context->config().job.gang) {
-        return nullptr;
-    }
-    const job_plan& plan = w.has_plan() && w.plan().gang ? w.plan() : valid_plan(w);
-    return plan.gang ? plan.gang->by : nullptr;
+    const bool asks = w.context->config().job.gang && plan_in(w).gang;
+    return asks ? plan_in(w).gang->by : nullptr;
 }
 
 /// Another version of the object.
@@ -89,23 +93,53 @@ bool has_answer(const world& w, const child_record& child, const quota_answer& s
            child.gang->words.find(no_quota) == std::string::npos;
 }
 
-/// `minCount` of the group that the server has; without one more than there are pods.
+/// Of the group that the server has: Kubernetes' `minCount`, the others' `minMember`; without one
+/// more than there are pods.
 std::int64_t minimum_of(const world& w) {
-    const std::string_view key = R"("minCount":)";
-    const auto at = w.gang_text->find(key);
-    if (at == std::string::npos) {
-        return plenty;
+    for (const std::string_view key : {R"("minCount":)", R"("minMember":)"}) {
+        if (const auto at = w.gang_text->find(key); at != std::string::npos) {
+            std::int64_t least = 0;
+            std::from_chars(
+                w.gang_text->data() + at + key.size(),
+                w.gang_text->data() + w.gang_text->size(),
+                least
+            );
+            return least;
+        }
     }
-    std::int64_t least = 0;
-    std::from_chars(
-        w.gang_text->data() + at + key.size(), w.gang_text->data() + w.gang_text->size(), least
-    );
-    return least;
+    return plenty;
 }
 
 /// Pods that have ended, or go, are no members.
 bool counts(const pod_record& pod) {
     return !pod.deletion && !test::has_ended(pod);
+}
+
+/// How many have to start together. A gang that only its pods' annotations tell of is known as long
+/// as there is one of them, and once it was placed it is not held any more.
+std::int64_t least_of(const world& w, const gang::scheduler& by) {
+    if (!by.objects.empty()) {
+        return find_gang_object(w) ? minimum_of(w) : plenty;
+    }
+    const bool was_placed =
+        std::ranges::any_of(w.pods, [](const pod_ptr& p) { return p->scheduled; });
+    if (was_placed) {
+        return 0;
+    }
+    const job_plan& plan = plan_in(w);
+    // As the pods were made: while they are held nothing of them can end.
+    return gang::state_of(plan, engine::render_options_of(w.job->status, plan)).min_active;
+}
+
+/// The group says by its phase whether there may be pods.
+bool tells_by_phase(const world& w) {
+    const gang::scheduler* by = scheduler_in(w);
+    return by != nullptr && by->tells == gang::admits::before_pods && by->quota == nullptr;
+}
+
+bool is_enqueued(const world& w) {
+    const auto group = find_gang_object(w);
+    return group && w.children[*group]->gang->is == gang_answer::state::admitted;
 }
 
 std::string deactivated(world& w) {
@@ -160,16 +194,19 @@ bool patch_gang_object(world& w, std::size_t child, const action& a) {
 
 bool is_held(const world& w, const pod_record& pod) {
     const gang::scheduler* by = scheduler_in(w);
-    if (by == nullptr || !by->holds.by_number || by->objects.empty() || pod.scheduled) {
+    if (by == nullptr || !by->holds.by_number || pod.scheduled) {
         return false;
     }
-    const std::int64_t least = find_gang_object(w) ? minimum_of(w) : plenty;
-    const auto counted = std::ranges::count_if(w.pods, [](const pod_ptr& p) { return counts(*p); });
-    const auto placed =
-        std::ranges::count_if(w.pods, [](const pod_ptr& p) { return counts(*p) && p->scheduled; });
-    const auto before_it = std::ranges::count_if(w.pods, [&](const pod_ptr& p) {
-        return counts(*p) && !p->scheduled && p->name < pod.name;
-    });
+    const std::int64_t least = least_of(w, *by);
+    const auto how_many = [&](auto is) {
+        return std::ranges::count_if(w.pods, [&](const pod_ptr& p) {
+            return counts(*p) && is(*p);
+        });
+    };
+    const auto counted = how_many([](const pod_record&) { return true; });
+    const auto placed = how_many([](const pod_record& p) { return p.scheduled; });
+    const auto before_it =
+        how_many([&](const pod_record& p) { return !p.scheduled && p.name < pod.name; });
     return counted < least || least - placed > w.places_left || before_it >= w.places_left;
 }
 
@@ -186,6 +223,10 @@ bool can_go(const world& w, const child_record& child) {
 bool can_befall_quota(const world& w, op what) {
     if (what == op::close_queue || what == op::open_queue) {
         return gives_quota(w) && (w.quota_left > 0) == (what == op::close_queue);
+    }
+    if (tells_by_phase(w)) {
+        const op wanted = is_enqueued(w) ? op::take_quota : op::queue_answers;
+        return what == wanted && find_gang_object(w);
     }
     const quota_answer* says = gives_quota(w) ? quota_of(w) : nullptr;
     if (says == nullptr) {
@@ -221,6 +262,12 @@ bool can_befall_quota(const world& w, op what) {
 void change_quota(world& w, op what) {
     if (what == op::close_queue || what == op::open_queue) {
         w.quota_left = what == op::open_queue ? plenty : 0;
+        return;
+    }
+    if (tells_by_phase(w)) {
+        const char* phase = what == op::take_quota ? "Pending" : "Inqueue";
+        const std::string status = fmt::format(R"({{"status":{{"phase":"{}"}}}})", phase);
+        keep_text(w, *find_gang_object(w), test::merged(*w.gang_text, status));
         return;
     }
     std::string next;

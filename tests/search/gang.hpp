@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Schedulers of gangs in a world. Kueue gives quota to the job's Workload and takes it away. That
-// of Kubernetes places pods of a group once enough of them are there, and says nothing until then.
+// Schedulers of gangs in a world. Kueue gives quota to the job's Workload and takes it away. Those
+// of Kubernetes, of coscheduling and of Koordinator place pods of a group once enough of them are
+// there, and say nothing until then. Volcano says by the group's phase whether there may be pods.
 #pragma once
 
 #include "choices.hpp"
@@ -30,7 +31,7 @@ core::child_record gang_object_of(world& w, const std::string& text, std::string
 /// False: it is another version now (409).
 bool patch_gang_object(world& w, std::size_t child, const core::action& a);
 
-/// The scheduler of Kubernetes does not place it: too few pods of its group are there, or the nodes
+/// The scheduler does not place it: too few pods of its group are there, or the nodes
 /// have no room for as many as have to start together.
 bool is_held(const world& w, const core::pod_record& pod);
 /// A deletion of it lasts until the last pod of the group is gone.
@@ -39,7 +40,8 @@ bool outlives_deletion(const world& w, const core::child_record& child);
 bool can_go(const world& w, const core::child_record& child);
 
 /// Whether this can happen to the Workload, or to its queue: from op::queue_answers to
-/// op::open_queue.
+/// op::open_queue. To a group of Volcano the first of them and op::take_quota: to be enqueued, or
+/// not any more.
 bool can_befall_quota(const world& w, op what);
 void change_quota(world& w, op what);
 

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gang/koordinator.hpp"
 
-#include <string>
-
 namespace signalbox::core {
 namespace gang::of_koordinator {
 namespace {
 
-/// A member that is made again runs beside those that have ended: the minimum need not follow them.
+/// Members that have ended count as long as their pods are there, and a gang that was placed once
+/// is not held again while one of its pods is there. After all have gone those that come are a gang
+/// anew.
 pod_marks marks(const job_plan& plan, std::size_t) {
     pod_marks out;
     out.scheduler_name = "koord-scheduler";
-    out.annotations = {
-        {"gang.scheduling.koordinator.sh/name", plan.base_name},
-        {"gang.scheduling.koordinator.sh/min-available", std::to_string(plan.gang->min_member)},
-    };
+    out.annotations = {{"gang.scheduling.koordinator.sh/name", plan.base_name}};
+    out.minimum = "gang.scheduling.koordinator.sh/min-available";
     return out;
 }
 

@@ -38,6 +38,8 @@ struct pod_marks {
     std::string_view scheduler_name;  ///< empty: the cluster's own
     std::vector<std::pair<std::string_view, std::string>> labels;
     std::vector<std::pair<std::string_view, std::string>> annotations;
+    /// An annotation with gang_state::min_active at the time when the pod is made; empty: none.
+    std::string_view minimum;
     /// Names of scheduling gates, which the scheduler takes off when the gang may start.
     std::vector<std::string_view> gates;
     /// Members of the pod's `spec`, in place of the template's.

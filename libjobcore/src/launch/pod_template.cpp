@@ -327,6 +327,9 @@ json::value pod_editor::annotations() {
         for (const auto& [key, value] : marks->annotations) {
             put(out, key, text(value), a);
         }
+        if (!marks->minimum.empty()) {
+            put(out, marks->minimum, gaps_.mark(filling::gang_minimum), a);
+        }
     }
     return out;
 }

@@ -24,9 +24,10 @@ enum class filling : std::uint8_t {
     index,     ///< within the type
     attempt,
     round,
-    rank,        ///< index over all types in spec order (BEHAVIOUR.md 3.5)
-    world_size,  ///< number of pods in force
-    world_info,  ///< the slots of all pods in force, as `launch.py` reads it (LAUNCH.md 2.1)
+    rank,          ///< index over all types in spec order (BEHAVIOUR.md 3.5)
+    world_size,    ///< number of pods in force
+    gang_minimum,  ///< pods that must start together (BEHAVIOUR.md 8.6)
+    world_info,    ///< the slots of all pods in force, as `launch.py` reads it (LAUNCH.md 2.1)
 };
 
 /// Text and gaps; see expand.

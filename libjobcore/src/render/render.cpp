@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From a plan to names and Pods.
+#include "gang/gang.hpp"
 #include "jobcore/plan.hpp"
 #include "kubernetes/base64.hpp"
 #include "render/admitted_pod.hpp"
@@ -72,8 +73,9 @@ void append_filling(
     std::string& out,
     const job_plan& plan,
     const pod_identity& pod,
-    std::span<const std::int32_t> wanted
+    const render_options& options
 ) {
+    const std::span<const std::int32_t> wanted = options.wanted;
     switch (what) {
         case filling::pod_name:
             return append_pod_name(out, plan, pod);
@@ -94,6 +96,8 @@ void append_filling(
             return append_number(out, pods_before(plan, pod.type, wanted) + pod.index);
         case filling::world_size:
             return append_number(out, pods_before(plan, plan.types.size(), wanted));
+        case filling::gang_minimum:
+            return append_number(out, gang::state_of(plan, options).min_active);
         case filling::world_info:
             return append_world_info(out, plan, pod.type, wanted);
     }
@@ -164,7 +168,7 @@ std::string render_pod(
     const program& p = type.programs[type.choice[deciding ? 1 : 0][options.resumed ? 1 : 0]];
     out.reserve(p.text.size() + p.gaps.size() * 24);
     p.expand(out, [&](filling what, std::string& to) {
-        append_filling(what, to, plan, pod, options.wanted);
+        append_filling(what, to, plan, pod, options);
     });
     const admitted_type* given =
         options.admission ? options.admission->find(plan.types[pod.type].name) : nullptr;

@@ -224,7 +224,14 @@ TEST_CASE("[behaviour 8.8] coscheduling, Koordinator and Volcano: object and mar
         string_or_empty(*annotations, "gang.scheduling.koordinator.sh/name") ==
         without.plan.base_name
     );
-    CHECK(string_or_empty(*annotations, "gang.scheduling.koordinator.sh/min-available") == "4");
+    const std::string minimum = "gang.scheduling.koordinator.sh/min-available";
+    CHECK(string_or_empty(*annotations, minimum) == "4");
+    core::render_options later;
+    later.ended = {0, 2};  // [behaviour 8.6]
+    CHECK(
+        core::render_pod(without.plan, {.type = 1}, later).find('"' + minimum + R"(":"2")") !=
+        std::string::npos
+    );
 
     training queued("volcano", {{"queue", "team-a"}, {"priorityClassName", "high"}});
     CHECK(
