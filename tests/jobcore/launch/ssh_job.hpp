@@ -126,6 +126,12 @@ private:
     temporary_folder folder_;
 };
 
+inline deepspeed_job cifar(int replicas = 2, const std::string& container = {}) {
+    deepspeed_job job(replicas, worker_template(container));
+    job.compile();
+    return job;
+}
+
 inline bool has_text(const std::string& text, std::string_view part) {
     return text.find(part) != std::string::npos;
 }
