@@ -165,8 +165,9 @@ class CoschedulingJobs(job_stories.Preemption, job_stories.GroupedJobs):
     minimum_field = ("minMember",)
 
 
-class KoordinatorJobs(job_stories.Preemption, job_stories.GangJobs):
-    """Jobs of Signalbox under Koordinator, which has no object for a gang. Its patience as above."""
+class KoordinatorJobs(job_stories.GangJobs):
+    """Jobs of Signalbox under Koordinator, which has no object for a gang. Its patience as above. Whom it preempts may be placed
+    and preempted once more (README.md)."""
 
     world_of = plugin_worlds.Koordinator
     name = "koordinator"
