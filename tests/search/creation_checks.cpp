@@ -7,7 +7,7 @@
 #include "engine/facts/ledger.hpp"
 #include "engine/facts/pod_facts.hpp"
 #include "events.hpp"
-#include "gang/scheduler.hpp"
+#include "gang.hpp"
 #include "process.hpp"
 #include "property/rules.hpp"
 
@@ -115,10 +115,11 @@ private:
 
     /// Where the group says by its phase whether there may be pods, it has said so (8.5).
     void check_phase() {
-        const bool asks = plan_.gang && plan_.gang->by->tells == gang::admits::before_pods &&
-                          plan_.gang->by->quota == nullptr;
+        if (!tells_by_phase(w_)) {
+            return;
+        }
         for (const child_record* c : sight(w_).children) {
-            if (asks && c->kind->use == kind_use::gang && c->gang != nullptr &&
+            if (c->kind->use == kind_use::gang && c->gang != nullptr &&
                 c->gang->is != gang_answer::state::admitted) {
                 out_.push_back("8.5 " + a_.name + " is made before its group is enqueued");
             }

@@ -131,12 +131,6 @@ std::int64_t least_of(const world& w, const gang::scheduler& by) {
     return gang::state_of(plan, engine::render_options_of(w.job->status, plan)).min_active;
 }
 
-/// The group says by its phase whether there may be pods.
-bool tells_by_phase(const world& w) {
-    const gang::scheduler* by = scheduler_in(w);
-    return by != nullptr && by->tells == gang::admits::before_pods && by->quota == nullptr;
-}
-
 bool is_enqueued(const world& w) {
     const auto group = find_gang_object(w);
     return group && w.children[*group]->gang->is == gang_answer::state::admitted;
@@ -157,6 +151,11 @@ object_kind gang_kind(const world& w) {
 bool gives_quota(const world& w) {
     const gang::scheduler* by = scheduler_in(w);
     return by != nullptr && by->quota != nullptr;
+}
+
+bool tells_by_phase(const world& w) {
+    const gang::scheduler* by = scheduler_in(w);
+    return by != nullptr && by->tells == gang::admits::before_pods && by->quota == nullptr;
 }
 
 bool is_of_quota(const child_record& child) {

@@ -19,6 +19,8 @@ namespace signalbox::search {
 core::object_kind gang_kind(const world& w);
 /// The job's scheduler gives quota.
 bool gives_quota(const world& w);
+/// The group says by its phase whether there may be pods, as those of Volcano do.
+bool tells_by_phase(const world& w);
 /// The object asks for quota.
 bool is_of_quota(const core::child_record& child);
 /// The number in world::children of what the gang is placed by.

@@ -328,43 +328,35 @@ TEST_CASE("[behaviour 13.11] what waits for a server that gives no answer has a 
 }
 
 TEST_CASE("[behaviour 13.11] the bytes that wait for a review have a bound") {
-    reporting_world r;
+    desk_limits limits;
+    limits.waiting_bytes = 64 * 1024;  // one large report and a small one
+    reporting_world r(limits);
     const std::string much = R"(,"more":")" + std::string(60000, 'x') + '"';
     const raw_report small = r.report(r.token(r.pod(0)), 1);
     const raw_report large = r.report(small.token, 2, much);
     const std::string other = r.token(r.pod(1));
-    desk_limits limits;
-    limits.waiting_bytes = large.bytes() + small.bytes();
-    report_desk desk(
-        r.w.loop(),
-        r.w.user(),
-        [&](const op::report_sender& from, const core::progress_message* said) {
-            return r.w.operator_().take_report(from, said);
-        },
-        nullptr,
-        limits
-    );
+    REQUIRE(large.bytes() + small.bytes() < limits.waiting_bytes);
+    REQUIRE(2 * large.bytes() > limits.waiting_bytes);
     const auto look_at = [&](raw_report one) {
         std::vector<raw_report> round;
         round.push_back(std::move(one));
-        desk.look_at(std::move(round));
+        r.desk.look_at(std::move(round));
     };
     look_at(small);
     look_at(large);
-    CHECK(desk.count(fate::too_often) == 1);
+    CHECK(r.desk.count(fate::too_often) == 1);
     look_at(r.report(other, 3, much));
-    CHECK(desk.count(fate::queue_full) == 1);
+    CHECK(r.desk.count(fate::queue_full) == 1);
     look_at(r.report(other, 3));
-    CHECK(desk.waiting() == 2);
+    CHECK(r.desk.waiting() == 2);
     look_at(r.report(other, 4, much));  // what waits stays as it is
-    CHECK(desk.count(fate::queue_full) == 2);
+    CHECK(r.desk.count(fate::queue_full) == 2);
     r.w.settle();
-    CHECK(desk.count(fate::taken) == 2);
+    CHECK(r.desk.count(fate::taken) == 2);
     REQUIRE(r.w.run_until([&] { return r.step() >= 2; }, seconds{16}));
     r.w.run_for(seconds{1});  // another token, and what was looked at takes no room
     look_at(r.report(r.token(r.pod(1)), 5, much));
-    CHECK(desk.count(fate::queue_full) == 2);
-    desk.stop();
+    CHECK(r.desk.count(fate::queue_full) == 2);
     r.w.settle();
 }
 
