@@ -228,6 +228,10 @@ TEST_CASE("[behaviour 3.9] an error has the place in the user's own files where 
             "\n[rank1]: KeyError\n"
         ) == place
     );
+    // It begins behind what somebody else had not ended.
+    const auto torn = find_error_line("step 12: loss 0." + begin + own + "ValueError: x\n");
+    CHECK(to_text(torn->place) == place);
+    CHECK(std::string(torn->first_line) + "\n" == begin);
     // What is raised while another error is handled has its own.
     CHECK(
         place_in(

@@ -2,6 +2,7 @@
 //
 // What logs say is asked for once, before anything comes of a failure (BEHAVIOUR.md 3.13, 12.14).
 #include "engine/jobs.hpp"
+#include "jobcore/cause.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -413,6 +414,37 @@ TEST_CASE("[behaviour 3.13] of a failure that all run into the lowest tells, tho
         w.status().restarts.last->message,
         Catch::Contains(same ? "rank 1: ValueError: no file 1" : "rank 2: ValueError: no file 2")
     );
+}
+
+TEST_CASE("[behaviour 3.13] [behaviour 3.9] who asks for the cause gets logs to read, and one pod"
+) {
+    world w(ddp(2));
+    w.start();
+    const auto cause = [&](std::vector<log_evidence> logs = {}) {
+        std::vector<const pod_record*> pods;
+        for (const pod_record& pod : w.pods()) {
+            pods.push_back(&pod);
+        }
+        observed seen{pods, {}, {}, {}, {}};
+        seen.logs = logs;
+        const auto asked = logs_of_failures(w.job(), seen, w.rules(), w.now());
+        return std::pair(asked, find_cause(w.job(), seen, w.rules(), w.now()));
+    };
+    CHECK(cause().first.empty());
+    CHECK_FALSE(cause().second);
+    w.exit("worker", 0, 1, peer_closed);
+    w.exit("worker", 1, 1, peer_closed);
+    const pod_record& guilty = w.pod("worker", 1);
+    const auto [logs, before] = cause();
+    REQUIRE(logs.size() == 3);
+    CHECK(logs.back().pod == w.pod("master", 0).name);  // it still runs
+    REQUIRE(before);
+    CHECK(before->consequence);
+    const auto after = cause({judge_log(guilty.uid, guilty.name, nan_traceback)}).second;
+    REQUIRE(after);
+    CHECK(after->pod_uid == guilty.uid);
+    CHECK_THAT(after->message, Catch::Contains("ValueError: NaN (train.py:57, in step)"));
+    CHECK_FALSE(after->consequence);
 }
 
 TEST_CASE("[behaviour 3.9] of who was killed others' words are no cause") {

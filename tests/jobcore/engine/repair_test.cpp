@@ -202,14 +202,56 @@ TEST_CASE("[api 5.7] [behaviour I6] nobody ends a job by its status", "[engine]"
     CHECK(w.live_pods() == 3);
 }
 
-TEST_CASE("[api 5.7] [behaviour 6.4] nobody resumes a job by its status", "[engine]") {
+TEST_CASE("[api 5.7] [behaviour 6.4] nobody pauses or resumes a job by its status", "[engine]") {
     world w(ddp());
     w.start();
-    const std::string uid = w.pod("master", 0).uid;
-    w.status().phase = job_phase::paused;
-    check_repaired(w, "phase");
-    CHECK(w.status().attempt == 1);
-    CHECK(w.pod("master", 0).uid == uid);
+    SECTION("pause") {
+        const std::string uid = w.pod("master", 0).uid;
+        w.status().phase = job_phase::paused;
+        check_repaired(w, "phase");
+        CHECK(w.status().attempt == 1);
+        CHECK(w.pod("master", 0).uid == uid);
+    }
+    SECTION("resume") {
+        w.edit().pause();
+        w.reload();
+        w.settle();
+        REQUIRE(w.status().phase == job_phase::paused);
+        w.status().phase = GENERATE(job_phase::running, job_phase::pending);
+        check_repaired(w, "phase");
+        CHECK(w.status().phase == job_phase::paused);
+        CHECK(w.status().attempt == 1);
+        CHECK(w.pods().empty());
+    }
+}
+
+TEST_CASE("[api 5.7] [behaviour 4.1] a lost reason of an end is that of its condition") {
+    const int code = GENERATE(0, 1);
+    CAPTURE(code);
+    world w(ddp(2, "Never"));
+    w.start();
+    w.exit("master", 0, code);
+    w.settle();
+    const std::string reason = w.status().reason;
+    REQUIRE(reason == (code == 0 ? "Succeeded" : "ErrorInPod"));
+    w.status().reason.clear();
+    check_repaired(w, "reason");
+    CHECK(w.status().reason == reason);
+}
+
+TEST_CASE("[api 5.7] before the first attempt nobody has completed or was given up") {
+    world w(ddp());
+    w.settle();
+    w.pods().clear();
+    w.status().attempt = 0;
+    auto& restarts = w.status().restarts;
+    auto& list = GENERATE(false, true) ? restarts.completed : restarts.given_up;
+    list = {{"worker", index_set::parse("0")}};
+    w.pass();
+    const auto said = std::ranges::find(w.events, "StatusRepaired", &event::reason);
+    REQUIRE(said != w.events.end());
+    CHECK_THAT(said->message, Catch::Contains("put right: restarts,"));
+    CHECK(list.empty());
 }
 
 TEST_CASE(

@@ -137,14 +137,23 @@ void kueue_world::settle() {
     throw std::runtime_error("the decisions do not come to rest");
 }
 
+bool kueue_world::wake() {
+    const auto next = look().wake_up;
+    now_ = std::max(now_, next.value_or(now_));
+    settle();
+    return next.has_value();
+}
+
 /// Whatever was done, and in whatever order.
 void kueue_world::keep_rules() {
-    const int active = static_cast<int>(std::ranges::count_if(objects_, [](const object& o) {
+    const int active = static_cast<int>(std::ranges::count_if(objects_, [this](const object& o) {
         if (o.kind != core::object_kind::pod) {
             return false;
         }
         const auto pod = core::decode_pod(o.json);
-        return pod->phase == core::pod_phase::pending || pod->phase == core::pod_phase::running;
+        const bool stuck = pod->deletion && now_ > *pod->deletion + core::policy().stuck_after;
+        return !stuck &&
+               (pod->phase == core::pod_phase::pending || pod->phase == core::pod_phase::running);
     }));
     const auto compiled = read().compiled;  // by the status that was written
     const bool asks = compiled->plan && compiled->plan->gang;

@@ -34,6 +34,8 @@ public:
     void restart();
     /// The clock goes on.
     void pass_time(core::seconds by) { now_ += by; }
+    /// Lets time pass to the wake-up that was asked for, then settles; false: none was.
+    bool wake();
 
     // What users do.
 

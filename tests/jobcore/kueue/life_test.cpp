@@ -273,6 +273,26 @@ TEST_CASE("[behaviour 8.13] an end gives quota back for good", "[engine]") {
     CHECK(w.writes() == writes);
 }
 
+TEST_CASE("[behaviour 8.13] [behaviour 1.3] a node that is lost keeps no quota", "[engine]") {
+    kueue_world w = running(queued(ddp(2).run_policy(R"("cleanUpPolicy":"All")")));
+    SECTION("of an eviction") {
+        w.evict("Preempted", "to accommodate another workload");
+    }
+    SECTION("of a pause") {
+        w.edit().pause();
+        w.apply();
+    }
+    SECTION("of an end") {
+        w.end_pod("master-0", 0);
+    }
+    w.settle();
+    // No pod is ever seen to end: the clock alone calls.
+    for (int wakes = 0; wakes < 4 && w.used() > 0; ++wakes) {
+        REQUIRE(w.wake());
+    }
+    CHECK(w.used() == 0);
+}
+
 TEST_CASE("[behaviour 8.14] completed replicas give their quota back", "[engine]") {
     kueue_world w = running(queued());
     w.end_pod("worker-1", 0);
