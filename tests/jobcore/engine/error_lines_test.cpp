@@ -229,7 +229,8 @@ TEST_CASE("[behaviour 3.9] an error has the place in the user's own files where 
         ) == place
     );
     // It begins behind what somebody else had not ended.
-    const auto torn = find_error_line("step 12: loss 0." + begin + own + "ValueError: x\n");
+    const std::string behind = "step 12: loss 0." + begin + own + "ValueError: x\n";
+    const auto torn = find_error_line(behind);
     CHECK(to_text(torn->place) == place);
     CHECK(std::string(torn->first_line) + "\n" == begin);
     // What is raised while another error is handled has its own.
@@ -269,9 +270,9 @@ TEST_CASE("[behaviour 3.9] an error has the place in the user's own files where 
 }
 
 TEST_CASE("[behaviour 3.9] an exception whose name is that of no error ends its traceback too") {
-    const std::string other = "Traceback (most recent call last):\n  File \"/code/a.py\", line 3\n";
-    const auto found =
-        find_error_line(other + "stopped: by the user\n" + begin + own + "ValueError\n");
+    const std::string other = begin + "  File \"/code/a.py\", line 3\nstopped: by the user\n";
+    const std::string log = other + begin + own + "ValueError\n";
+    const auto found = find_error_line(log);
     REQUIRE(found);
     CHECK(found->text == "ValueError");
     CHECK(to_text(found->place) == " (/code/train.py:57, in step)");
