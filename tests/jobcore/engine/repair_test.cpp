@@ -245,6 +245,7 @@ TEST_CASE("[api 5.7] before the first attempt nobody has completed or was given 
     w.pods().clear();
     w.status().attempt = 0;
     auto& restarts = w.status().restarts;
+    restarts = {};
     auto& list = GENERATE(false, true) ? restarts.completed : restarts.given_up;
     list = {{"worker", index_set::parse("0")}};
     w.pass();

@@ -275,16 +275,15 @@ TEST_CASE("[behaviour 8.13] an end gives quota back for good", "[engine]") {
 
 TEST_CASE("[behaviour 8.13] [behaviour 1.3] a node that is lost keeps no quota", "[engine]") {
     kueue_world w = running(queued(ddp(2).run_policy(R"("cleanUpPolicy":"All")")));
-    SECTION("of an eviction") {
-        w.evict("Preempted", "to accommodate another workload");
-    }
-    SECTION("of a pause") {
-        w.edit().pause();
-        w.apply();
-    }
-    SECTION("of an end") {
-        w.end_pod("master-0", 0);
-    }
+    const auto lose = GENERATE(values<void (*)(kueue_world&)>(
+        {[](kueue_world& it) { it.evict("Preempted", "to accommodate another workload"); },
+         [](kueue_world& it) {
+             it.edit().pause();
+             it.apply();
+         },
+         [](kueue_world& it) { it.end_pod("master-0", 0); }}
+    ));
+    lose(w);
     w.settle();
     // No pod is ever seen to end: the clock alone calls.
     for (int wakes = 0; wakes < 4 && w.used() > 0; ++wakes) {
