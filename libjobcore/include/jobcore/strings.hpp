@@ -43,7 +43,7 @@ std::string printable(std::string_view text);
 /// U+FFFD for a byte that is no UTF-8.
 void append_printable_json_string(std::string& out, std::string_view text);
 
-/// Appends the text, which must be UTF-8, as a string of JSON with its quotes.
+/// Appends the text as a string of JSON with its quotes; U+FFFD for a byte that is no UTF-8.
 void append_json_string(std::string& out, std::string_view text);
 /// That string alone.
 std::string json_string(std::string_view text);

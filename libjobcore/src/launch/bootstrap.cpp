@@ -354,19 +354,26 @@ sb_stop() {
 # What of the launcher's log names a failure: the first errors, with rank and pod, and torchrun's last
 # report. A kubelet reads the end of the log alone, and there are others' consequences by then.
 sb_errors='
-function told(line) { if (errors < 6) text = text substr(line, 1, 300) "\n"; errors++ }
+# In the locale C substr counts bytes: what is cut ends with a whole character.
+function cut(line, most) {
+    if (length(line) <= most) return line
+    line = substr(line, 1, most)
+    sub(/[\300-\377][\200-\277]*$/, "", line)
+    return line
+}
+function told(line) { if (errors < 6) text = text cut(line, 300) "\n"; errors++ }
 # torch says below an error of NCCL of which kind it is, and then the last words of NCCL.
 function goes_on(line) {
     if (!nccl[from]) return 0
     if (line ~ /^nccl[A-Za-z]*: |^Unknown NCCL error!|^Last error:/) nccl[from] = line ~ /^Last/ ? 2 : 1
     else { last = nccl[from] == 2 && line != ""; nccl[from] = 0; if (!last) return 0 }
-    if (errors <= 6) text = text substr($0, 1, 300) "\n"
+    if (errors <= 6) text = text cut($0, 300) "\n"
     return 1
 }
 function is_error(line) { return line ~ /^[A-Za-z_][A-Za-z0-9_.]*(Error|Exception|Exit|Interrupt)(:|$)/ }
 # The innermost place of a traceback in a file of the user; of two that lie in between each other none.
 function is_own(line) { return line !~ /\/(site|dist)-packages\/|\/lib\/python3|File "</ }
-function note_place(line) { if (!mixed[from] && (is_own(line) || !place[from] || !is_own(place[from]))) place[from] = substr(line, 1, 300) }
+function note_place(line) { if (!mixed[from] && (is_own(line) || !place[from] || !is_own(place[from]))) place[from] = cut(line, 300) }
 function told_with_place() {
     if (!harmless[from]) {
         if (place[from] && !mixed[from] && errors < 6) text = text place[from] "\n"
@@ -390,24 +397,24 @@ function ends_traceback(line) { return is_error(line) || (open[from] == 1 && lin
     # Of ranks that torchrun lists, in the reports of all nodes, those that ended in a way of their own: where
     # reports lie in between each other their codes alone.
     if (body ~ /^  host +:/) entry = ""
-    if (body ~ /^  (host|rank) +:/) entry = entry substr(body, 1, 200) "\n"
+    if (body ~ /^  (host|rank) +:/) entry = entry cut(body, 200) "\n"
     if (body ~ / : -?[0-9]+ \(pid: / || body ~ /^: -?[0-9]+ \(pid: /) {
-        if (body !~ /: (0|1|-6|-15) \(pid: / && others++ < 3) ends = ends entry substr(body, 1, 200) "\n"
+        if (body !~ /: (0|1|-6|-15) \(pid: / && others++ < 3) ends = ends entry cut(body, 200) "\n"
         entry = ""
     }
     if (body ~ /^Failures:/) { listed = 1; next }
     if (listed && body ~ /^[- ]|^\[[0-9]+\]:/) { if (body ~ /^-/) listed = 0; next }
     if (body ~ /^Root Cause \(first observed failure\):/) { report = ""; lines = 25 }
-    if (lines > 0) { if (body ~ /^====/) lines = 1; report = report substr(body, 1, 200) "\n"; lines-- }
+    if (lines > 0) { if (body ~ /^====/) lines = 1; report = report cut(body, 200) "\n"; lines-- }
     else if (body ~ /^Traceback \(most recent call last\)/) { if (open[from]) mixed[from] = 1; else forget_place(); open[from]++ }
     else if (body ~ /^ *File ".*", line [0-9]/) note_place($0)
     else if (open[from] ? ends_traceback(body) : (ranked || place[from]) && is_error(body)) told_with_place()
-    else if (body ~ /^ *what\(\): /) { if (!died && thrown[from]) died = thrown[from] substr($0, 1, 300) "\n" }
+    else if (body ~ /^ *what\(\): /) { if (!died && thrown[from]) died = thrown[from] cut($0, 300) "\n" }
     else if (body ~ /^[^ \t]/) {
-        thrown[from] = body ~ /^terminate called after throwing / ? substr($0, 1, 300) "\n" : ""
+        thrown[from] = body ~ /^terminate called after throwing / ? cut($0, 300) "\n" : ""
         harmless[from] = body ~ /^(Exception ignored |--- Logging error|Error in atexit[.])/
-        if (!died && is_death(body)) died = substr($0, 1, 300) "\n"
-        if (!refused && (is_refusal($0) || is_refusal(body))) refused = substr($0, 1, 300) "\n"
+        if (!died && is_death(body)) died = cut($0, 300) "\n"
+        if (!refused && (is_refusal($0) || is_refusal(body))) refused = cut($0, 300) "\n"
         if (!open[from]) forget_place()
     }
 }

@@ -2,6 +2,7 @@
 #include "jobcore/strings.hpp"
 
 #include "kubernetes/json_string.hpp"
+#include "kubernetes/utf8.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -20,35 +21,8 @@ void append_hex(std::string& out, std::uint32_t number, unsigned digits) {
     }
 }
 
-struct character {
-    std::uint32_t code = 0;
-    std::size_t bytes = 1;
-    bool valid = false;  ///< else a byte that begins no character
-};
-
-/// The first character of a text that is not empty.
-character first_character(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned lead = byte(0);
-    if (lead < 0x80) {
-        return {lead, 1, true};
-    }
-    const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-    if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) {
-        return {};
-    }
-    std::uint32_t code = lead & (0x7FU >> bytes);
-    for (std::size_t i = 1; i < bytes; ++i) {
-        if (!continues_character(text[i])) {
-            return {};
-        }
-        code = code << 6U | (byte(i) & 0x3FU);
-    }
-    const bool longer_than_needed = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
-    const bool surrogate = code >= 0xD800 && code < 0xE000;
-    return longer_than_needed || surrogate || code > 0x10FFFF ? character{}
-                                                              : character{code, bytes, true};
-}
+using kubernetes::character;
+using kubernetes::first_character;
 
 /// What a terminal obeys, or what makes a text read otherwise than it is.
 bool is_control(std::uint32_t code) {
@@ -154,7 +128,7 @@ void append_printable_json_string(std::string& out, std::string_view text) {
     append_json_string(quoted, text);
     out += without_controls(quoted, [](std::string& to, std::string_view, const character& c) {
         to += "\\u";
-        append_hex(to, c.valid ? c.code : 0xFFFD, 4);
+        append_hex(to, c.code, 4);
     });
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pods/pod_status.hpp"
 
+#include <jobcore/strings.hpp>
+
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
@@ -45,7 +47,9 @@ public:
 private:
     void field(const char* key, std::string_view value) {
         out_.Key(key);
-        out_.String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
+        // What programs say as their last words may be no UTF-8.
+        const std::string text = core::json_string(value);
+        out_.RawValue(text.data(), text.size(), rapidjson::kStringType);
     }
     void field_if(const char* key, std::string_view value) {
         if (!value.empty()) {

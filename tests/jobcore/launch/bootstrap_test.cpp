@@ -320,6 +320,13 @@ TEST_CASE(
         CHECK(run(mixed.line(shell, "launcher")).code == 3);
         CHECK(mixed.read("termination") == "RuntimeError: lost\nValueError: nan\nmy.Own: 1\n");
 
+        // What is cut ends with a whole character: torch has an emoji in the words of gloo.
+        const pod_folder cut(cifar());
+        const std::string whole = "[rank0]: ValueError: " + std::string(278, 'x');
+        cut.stub("deepspeed", "echo '" + whole + "\xf0\x9f\x8f\x96 and more'\nexit 3\n");
+        CHECK(run(cut.line(shell, "launcher")).code == 3);
+        CHECK(cut.read("termination") == whole + "\n");
+
         // With each error the place in the user's files.
         const pod_folder placed(cifar());
         placed.stub("deepspeed", R"(cat <<'END'

@@ -225,6 +225,11 @@ TEST_CASE("a text becomes a string of JSON, whatever is in it") {
     CHECK(out == "x:\"a\\\"b\\\\c\\n\\t\\r\\u0001\\u001f\x7f\u00e9/\"");
     append_json_string(out, "");
     CHECK(out.ends_with("\"\"\""));
+    // As encoding/json of Go has it: one for each byte.
+    CHECK(
+        json_string("a\xf0\n\xf0\x9f\x8f\x96\xed\xa0\x80") ==
+        "\"a\\ufffd\\n\xf0\x9f\x8f\x96\\ufffd\\ufffd\\ufffd\""
+    );
 }
 
 TEST_CASE("[behaviour 11.4] a string of JSON that is printed has nothing that a terminal obeys") {

@@ -121,6 +121,17 @@ TEST_CASE("[launchers 1.6] a termination message comes from its file, or from th
         CHECK(n.field("a", state + "/terminated/message") == std::string(4093, 'x') + "end");
         CHECK(n.mount(0, "/tmp/why") != nullptr);
     }
+    SECTION("file with bytes that are no UTF-8") {
+        script.message = "cut in \xf0\n the middle, \xff";
+        n.containers().script = [&](const auto&) { return script; };
+        n.create("a", one());
+        n.run_for(2s);
+        CHECK(n.phase("a") == "Failed");
+        CHECK(
+            n.field("a", state + "/terminated/message") ==
+            "cut in \xef\xbf\xbd\n the middle, \xef\xbf\xbd"
+        );
+    }
     SECTION("log") {
         n.containers().script = [&](const auto&) { return script; };
         n.create("a", one(R"(,"terminationMessagePolicy":"FallbackToLogsOnError")"));

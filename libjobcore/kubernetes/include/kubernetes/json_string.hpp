@@ -3,16 +3,21 @@
 // A text as a string of JSON, without a document.
 #pragma once
 
+#include "kubernetes/utf8.hpp"
+
 #include <string>
 #include <string_view>
 
 namespace signalbox::kubernetes {
 
-/// Appends `text` with quotes; what is no UTF-8 stays as it is.
+/// Appends `text` with quotes. A byte that is no UTF-8 is U+FFFD, as Go's encoder writes it: what
+/// programs say may be anything, and a server refuses a body with such a byte.
 inline void append_json_string(std::string& out, std::string_view text) {
     constexpr std::string_view digits = "0123456789abcdef";
     out += '"';
-    for (const char c : text) {
+    while (!text.empty()) {
+        const char c = text.front();
+        const character first = first_character(text);
         switch (c) {
             case '"':
                 out += "\\\"";
@@ -35,11 +40,14 @@ inline void append_json_string(std::string& out, std::string_view text) {
                     out += "\\u00";
                     out += digits[byte >> 4U];
                     out += digits[byte & 15U];
+                } else if (first.valid) {
+                    out += text.substr(0, first.bytes);
                 } else {
-                    out += c;
+                    out += "\\ufffd";
                 }
             }
         }
+        text.remove_prefix(first.bytes);
     }
     out += '"';
 }
