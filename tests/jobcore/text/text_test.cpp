@@ -5,15 +5,19 @@
 #include "jobcore/text.hpp"
 
 #include "jobcore/explain.hpp"
+#include "jobcore/policy_fields.hpp"
 #include "jobcore/schema.hpp"
 #include "json/json.hpp"
 #include "signalbox_test/jobcore_builders.hpp"
+#include "signalbox_test/source_files.hpp"
 
 #include <catch2/catch.hpp>
 #include <rapidjson/pointer.h>
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 using namespace signalbox::core;
 using signalbox::test::at;
@@ -423,4 +427,17 @@ TEST_CASE("[behaviour 12.11] the same request gives the same answer", "[text]") 
     const begun b = begin(job_builder("mnist").replicas("worker", 3));
     const std::string one = decide_request(b.job, ",\"children\":[" + b.children + "]");
     CHECK(text::call(one) == text::call(one));
+}
+
+TEST_CASE("[behaviour 8.15] the JSON Schema has every default scheduler that there is") {
+    json::document schema;
+    json::parse(schema, signalbox::test::source_text("libjobcore/text-api.schema.json"));
+    const json::value* names =
+        rapidjson::Pointer("/$defs/policy/properties/default_scheduler/enum").Get(schema);
+    REQUIRE(names != nullptr);
+    std::vector<std::string_view> found;
+    for (const json::value& name : names->GetArray()) {
+        found.push_back(json::view(name));
+    }
+    CHECK(found == default_schedulers());
 }

@@ -10,13 +10,18 @@
 #include "scenario/job_texts.hpp"
 #include "scenario/virtual_time.hpp"
 #include "scenario/world.hpp"
+#include "signalbox_test/source_files.hpp"
+
+#include <jobcore/policy_fields.hpp>
 
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
+#include <rapidjson/document.h>
 
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -449,4 +454,19 @@ TEST_CASE("[behaviour I17] with namespaces, nothing is asked of the cluster as a
     w.stop_operator();
     w.run_for(seconds{1});
     CHECK(w.operator_ended());
+}
+
+TEST_CASE("[behaviour 8.15] the chart takes every default scheduler that there is") {
+    rapidjson::Document schema;
+    schema.Parse(source_text("operator/deploy/chart/values.schema.json").c_str());
+    REQUIRE_FALSE(schema.HasParseError());
+    std::vector<std::string> found;
+    for (const auto& name : schema["properties"]["defaultScheduler"]["enum"].GetArray()) {
+        found.emplace_back(name.GetString());
+    }
+    std::vector<std::string> expected{""};
+    for (const std::string_view name : core::default_schedulers()) {
+        expected.emplace_back(name);
+    }
+    CHECK(found == expected);
 }
