@@ -2,37 +2,13 @@
 #include "manifests/reader.hpp"
 
 #include <fmt/format.h>
+#include <kubernetes/utf8.hpp>
 
 #include <algorithm>
 
 namespace signalbox::op::manifests {
 
 namespace {
-
-/// Length of the UTF-8 sequence at the front; 0 if it is malformed, overlong, a surrogate or beyond
-/// Unicode.
-std::size_t sequence_length(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned lead = byte(0);
-    const std::size_t length = lead < 0x80   ? 1
-                               : lead < 0xC2 ? 0
-                               : lead < 0xE0 ? 2
-                               : lead < 0xF0 ? 3
-                               : lead < 0xF5 ? 4
-                                             : 0;
-    if (length > text.size()) {
-        return 0;
-    }
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xC0) != 0x80) {
-            return 0;
-        }
-    }
-    const unsigned second = length > 2 ? byte(1) : 0;
-    const bool overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
-    const bool outside = (lead == 0xED && second > 0x9F) || (lead == 0xF4 && second > 0x8F);
-    return overlong || outside ? 0 : length;
-}
 
 bool is_control(unsigned char c) {
     return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F;
@@ -46,13 +22,13 @@ std::optional<problem> check_characters(std::string_view text) {
         if (is_control(c)) {
             return problem{at, {}, fmt::format("not a text file: it has the byte 0x{:02x}", c)};
         }
-        const std::size_t length = sequence_length(text.substr(i));
-        if (length == 0) {
+        const kubernetes::character next = kubernetes::first_character(text.substr(i));
+        if (!next.valid) {
             return problem{at, {}, fmt::format("not valid UTF-8: byte 0x{:02x}", c)};
         }
         blank = blank && (c == ' ' || c == '\t' || c == '\n' || c == '\r');
         at = c == '\n' ? position{at.line + 1, 1} : position{at.line, at.column + 1};
-        i += length;
+        i += next.bytes;
     }
     if (blank) {
         return problem{{}, {}, "the file is empty"};

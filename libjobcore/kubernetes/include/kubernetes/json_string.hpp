@@ -5,6 +5,7 @@
 
 #include "kubernetes/utf8.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -15,9 +16,10 @@ namespace signalbox::kubernetes {
 inline void append_json_string(std::string& out, std::string_view text) {
     constexpr std::string_view digits = "0123456789abcdef";
     out += '"';
-    while (!text.empty()) {
+    std::size_t bytes = 1;
+    for (; !text.empty(); text.remove_prefix(bytes)) {
         const char c = text.front();
-        const character first = first_character(text);
+        bytes = 1;
         switch (c) {
             case '"':
                 out += "\\\"";
@@ -40,14 +42,16 @@ inline void append_json_string(std::string& out, std::string_view text) {
                     out += "\\u00";
                     out += digits[byte >> 4U];
                     out += digits[byte & 15U];
-                } else if (first.valid) {
-                    out += text.substr(0, first.bytes);
+                } else if (byte < 0x80) {
+                    out += c;
+                } else if (const character next = first_character(text); next.valid) {
+                    bytes = next.bytes;
+                    out += text.substr(0, bytes);
                 } else {
                     out += "\\ufffd";
                 }
             }
         }
-        text.remove_prefix(first.bytes);
     }
     out += '"';
 }
