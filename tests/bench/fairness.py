@@ -97,7 +97,14 @@ def many(server, ended):
         number += 1
 
 
-TENANTS = {"compiles": compiles, "edits": edits, "paused": paused, "many": many}
+def large(server, ended):
+    """Seventy jobs of 500 pods, made at once."""
+    for number in range(70):
+        create(server, cluster.job(f"large-{number}", {"worker": cluster.pods(500)}, namespace="loud"))
+    ended.wait()
+
+
+TENANTS = {"compiles": compiles, "edits": edits, "paused": paused, "many": many, "large": large}
 
 
 class Bench:

@@ -84,8 +84,9 @@ public:
     std::chrono::nanoseconds gather = std::chrono::milliseconds{25};
     /// Delay of a key's next pass after a failed one.
     backoff_policy backoff;
-    /// Groups that get equal shares of the passes, e.g. the namespaces (REQUIREMENTS.md Q11).
-    /// Empty: the keys come in the order in which they became ready.
+    /// Groups that get equal shares of the passes, e.g. the namespaces, none of which has so many
+    /// under way that another finds no place (REQUIREMENTS.md Q11). Empty: the keys come in the
+    /// order in which they became ready.
     group_function group_of;
     /// The passes under way take so many bytes at most, those of one group half of it
     /// (REQUIREMENTS.md Q13); a key for which there is no room waits, and others pass it. Empty:

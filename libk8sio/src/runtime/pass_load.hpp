@@ -1,46 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bounds what the passes under way take together (REQUIREMENTS.md Q13).
+// Bounds what the passes under way take together, and how many of them one group has
+// (REQUIREMENTS.md Q11, Q13).
 #pragma once
 
 #include "k8sio/controller.hpp"
 #include "k8sio/work_queue.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace signalbox::k8sio {
 
 class pass_load {
 public:
-    /// `load_of` may be empty: no key takes anything. One group gets half of `max` at most. A key
-    /// that is beyond these bounds goes while nothing else of it is under way.
-    pass_load(load_function load_of, std::size_t max, group_function group_of);
+    struct waiting_key {
+        std::string key;
+        steady_time since;  ///< as begin() was told
+    };
 
-    /// False: the key waits until passes have ended; see end().
-    bool begin(const std::string& key);
-    /// The pass that begin() allowed has ended. Gives the keys that have waited, in order.
-    std::vector<std::string> end(const std::string& key);
+    /// Takes `load_of`, `max_load`, `group_of` and `max_concurrent_reconciles`. Without groups the
+    /// bounds for all are the only ones.
+    explicit pass_load(const controller_options& options);
+
+    /// False: the key, which has been ready since then, waits until passes have ended; see end().
+    bool begin(const std::string& key, steady_time since = steady_time());
+    /// The key that has waited for longest in the group of this one.
+    std::optional<waiting_key> next_beside(const std::string& key) const;
+    /// The pass that begin() allowed has ended. Gives of each group the key that has waited for
+    /// longest, if there is room for it now. It waits until begin() says yes.
+    std::vector<waiting_key> end(const std::string& key);
     void forget(const std::string& key);
+    std::size_t waiting() const { return place_.size(); }
 
 private:
     struct taken {
         std::size_t bytes = 0;
         std::string group;
     };
+    struct share {
+        std::size_t passes = 0;
+        std::size_t bytes = 0;
+    };
+    /// The keys of a group that wait, by their arrival.
+    using line = std::map<std::uint64_t, waiting_key>;
+
+    std::string group_of(const std::string& key) const;
+    taken taken_by(const std::string& key) const;
     bool fits(const taken& more) const;
+    bool fits_group(const taken& more) const;
+    void add_waiting(const waiting_key& key, const std::string& group);
 
     load_function load_of_;
-    std::size_t max_;
     group_function group_of_;
+    std::size_t max_bytes_;
+    std::size_t max_passes_;
     std::unordered_map<std::string, taken> running_;
-    std::unordered_map<std::string, std::size_t> by_group_;
-    std::size_t all_ = 0;
-    std::vector<std::string> waiting_;
-    std::unordered_set<std::string> is_waiting_;  ///< the same
+    std::unordered_map<std::string, share> by_group_;
+    std::size_t all_bytes_ = 0;
+    std::unordered_map<std::string, line> waiting_;
+    std::unordered_map<std::string, std::pair<std::string, std::uint64_t>> place_;  ///< in waiting_
+    std::uint64_t arrivals_ = 0;
 };
 
 }  // namespace signalbox::k8sio

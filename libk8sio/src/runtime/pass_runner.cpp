@@ -46,9 +46,7 @@ pass_runner::pass_runner(
       options_(&options),
       freshness_(&freshness),
       ended_(std::move(ended)),
-      schedule_(
-          options.backoff, options.gather, options.group_of, options.load_of, options.max_load
-      ),
+      schedule_(options),
       alive_(std::make_shared<bool>(true)) {}
 
 void pass_runner::begin() {

@@ -17,16 +17,8 @@ constexpr int many_writing_passes = 16;
 
 }  // namespace
 
-pass_schedule::pass_schedule(
-    backoff_policy backoff,
-    std::chrono::nanoseconds gather,
-    group_function group_of,
-    load_function load_of,
-    std::size_t max_load
-)
-    : queue_(backoff, group_of),
-      load_(std::move(load_of), max_load, std::move(group_of)),
-      gather_(gather) {}
+pass_schedule::pass_schedule(const controller_options& options)
+    : queue_(options.backoff, options.group_of), load_(options), gather_(options.gather) {}
 
 void pass_schedule::add_gathered(const std::string& key, steady_time now) {
     key_state& state = states_[key];
@@ -62,9 +54,11 @@ void pass_schedule::block(const std::string& key) {
 }
 
 bool pass_schedule::may_begin(const std::string& key) {
-    const bool may = load_.begin(key);
+    const bool may = load_.begin(key, queue_.waited_since().value_or(steady_time()));
     if (!may) {
         queue_.done(key);
+    } else if (const auto next = load_.next_beside(key)) {
+        queue_.add(next->key, false, next->since);
     }
     return may;
 }
@@ -81,8 +75,8 @@ bool pass_schedule::end(const std::string& key, const reconcile_result& result, 
         queue_.charge(key, result.cost - 1);  // one turn was taken when it became ready
     }
     queue_.done(key, now);
-    for (const std::string& waiting : load_.end(key)) {
-        queue_.add(waiting);
+    for (const pass_load::waiting_key& waiting : load_.end(key)) {
+        queue_.add(waiting.key, false, waiting.since);
     }
     key_state& state = states_[key];
     state.in_pass = false;

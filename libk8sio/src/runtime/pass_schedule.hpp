@@ -20,13 +20,7 @@ namespace signalbox::k8sio {
 
 class pass_schedule {
 public:
-    pass_schedule(
-        backoff_policy backoff,
-        std::chrono::nanoseconds gather,
-        group_function group_of = group_function(),
-        load_function load_of = load_function(),
-        std::size_t max_load = 0
-    );
+    explicit pass_schedule(const controller_options& options);
 
     void add(const std::string& key, bool low_priority, steady_time now = steady_time()) {
         queue_.add(key, low_priority, now);
@@ -40,7 +34,7 @@ public:
     std::optional<std::string> pop(steady_time now) { return queue_.pop(now); }
     /// The views do not show yet what was written for the key.
     void block(const std::string& key);
-    /// False: the key waits until passes under way take less.
+    /// False: the key waits until passes under way have ended.
     bool may_begin(const std::string& key);
     void begin(const std::string& key, steady_time now);
     /// True if the key begins to be slowed down, because its passes do not stop writing.
@@ -51,8 +45,10 @@ public:
     std::size_t blocked() const { return blocked_.size(); }
 
     std::optional<steady_time> next_time() const { return queue_.next_time(); }
-    std::size_t ready() const { return queue_.ready_size(); }
+    /// Keys that wait for nothing but their turn or a place.
+    std::size_t ready() const { return queue_.ready_size() + load_.waiting(); }
     std::uint64_t arrivals() const { return queue_.arrivals(); }
+    /// Of the key that pop() gave last; also what it has waited for a place.
     std::optional<steady_time> waited_since() const { return queue_.waited_since(); }
     /// Keys of which something is remembered.
     std::size_t remembered() const { return states_.size(); }

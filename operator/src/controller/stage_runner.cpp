@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <string>
 #include <utility>
 
 namespace signalbox::op {
@@ -96,7 +97,8 @@ private:
 
     static asio::awaitable<action_result> one(work_run* run, const core::action* a) {
         stage_runner& runner = *run->runner_;
-        co_await runner.slots_.acquire();
+        std::string ns = run->decided_->meta.ns;
+        co_await runner.slots_.acquire(std::move(ns));
         const k8sio::semaphore::holder held(runner.slots_);
         auto result = action_result::skipped;
         if (run->is_overtaken()) {

@@ -29,8 +29,8 @@ struct work_report {
     std::optional<k8sio::steady_time> at;
 };
 
-/// The stages of all jobs, which share the requests in flight. All that it is made of must outlive
-/// it.
+/// The stages of all jobs, which share the requests in flight; namespaces that wait for one take
+/// turns (REQUIREMENTS.md Q11). All that it is made of must outlive it.
 class stage_runner {
 public:
     /// `max_in_flight`: as controller_options has it.

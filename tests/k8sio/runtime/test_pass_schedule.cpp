@@ -17,6 +17,16 @@ namespace {
 
 constexpr steady_time start{1h};
 
+/// Changes of one key are gathered for so long; the first `characters` of a key are its group.
+controller_options gathering(std::chrono::nanoseconds gather, std::size_t characters = 0) {
+    controller_options out;
+    out.gather = gather;
+    if (characters > 0) {
+        out.group_of = [characters](const std::string& key) { return key.substr(0, characters); };
+    }
+    return out;
+}
+
 /// One pass over the key that is next.
 std::string pass(pass_schedule& s, steady_time now, const reconcile_result& result = {}) {
     const auto key = s.pop(now);
@@ -29,7 +39,7 @@ std::string pass(pass_schedule& s, steady_time now, const reconcile_result& resu
 }  // namespace
 
 TEST_CASE("[requirement Q7] of keys that are at rest nothing is remembered") {
-    pass_schedule s(backoff_policy(), 25ms);
+    pass_schedule s(gathering(25ms));
     steady_time now = start;
     for (int i = 0; i < 1000; ++i) {
         s.add_gathered(std::to_string(i), now);
@@ -41,7 +51,7 @@ TEST_CASE("[requirement Q7] of keys that are at rest nothing is remembered") {
 }
 
 TEST_CASE("[requirement Q7] a key that does not come to rest is not forgotten among many others") {
-    pass_schedule s(backoff_policy(), 25ms);
+    pass_schedule s(gathering(25ms));
     reconcile_result wrote;
     wrote.requeue = true;
     steady_time now = start;
@@ -69,7 +79,7 @@ TEST_CASE("[requirement Q7] a key that does not come to rest is not forgotten am
 }
 
 TEST_CASE("[requirement Q11] a pass is charged to its group") {
-    pass_schedule s(backoff_policy(), 0ms, [](const std::string& key) { return key.substr(0, 1); });
+    pass_schedule s(gathering(0ms, 1));
     const auto add_all = [&s](std::initializer_list<const char*> keys) {
         for (const char* key : keys) {
             s.add(key, false);
@@ -90,13 +100,18 @@ TEST_CASE("[requirement Q11] a pass is charged to its group") {
 namespace {
 
 /// Keys are a group and a load: `a30`.
+controller_options with_load(std::size_t max_passes) {
+    controller_options out = gathering(0ms, 1);
+    out.load_of = [](const std::string& key) { return std::stoul(key.substr(1)); };
+    out.max_load = 100;
+    out.max_concurrent_reconciles = max_passes;
+    return out;
+}
+
 struct loaded {
-    pass_schedule s{
-        backoff_policy(),
-        0ms,
-        [](const std::string& key) { return key.substr(0, 1); },
-        [](const std::string& key) { return std::stoul(key.substr(1)); },
-        100};
+    explicit loaded(std::size_t max_passes = 64) : s(with_load(max_passes)) {}
+
+    pass_schedule s;
 
     void add(std::initializer_list<const char*> keys) {
         for (const char* key : keys) {
@@ -157,6 +172,97 @@ TEST_CASE("[requirement Q13] a key that waits for room is there once, and may be
     CHECK(w.s.ready() == 0);
 }
 
+TEST_CASE("[requirement Q13] room for a large pass is room for several small ones") {
+    loaded w;
+    w.add({"a50", "b50", "c9", "c10", "c11"});
+    CHECK(w.begin() == "a50 b50 ");
+    CHECK(w.end("a50") == "c9 c10 c11 ");
+}
+
+TEST_CASE("[requirement Q13] what takes nothing waits for no room") {
+    loaded w;
+    w.add({"f500", "a0"});
+    CHECK(w.begin() == "f500 a0 ");
+}
+
+TEST_CASE("[requirement Q11] however many passes a group has under way, the next finds a place") {
+    loaded w(8);
+    w.add({"a01", "a02", "a03", "a04", "a05", "a06"});
+    CHECK(w.begin() == "a01 a02 a03 a04 ");
+    CHECK(w.s.ready() == 2);
+    w.add({"b01", "b02", "b03"});
+    CHECK(w.begin() == "b01 b02 ");
+    w.add({"c01", "c02"});
+    CHECK(w.begin() == "c01 ");
+    w.add({"d01"});
+    CHECK(w.begin() == "d01 ");
+    // Who has fewest gets the next place.
+    CHECK(w.end("a01").empty());
+    CHECK(w.end("d01") == "c02 ");
+    w.s.end("a02", {}, start);
+    w.s.end("a03", {}, start);
+    w.s.end("b01", {}, start);
+    CHECK(w.end("b02") == "a05 b03 a06 ");
+}
+
+TEST_CASE("[requirement H3] the time for which a key waits for a place counts as its wait") {
+    loaded w(2);
+    w.s.add("a01", false, start - 3s);
+    w.s.add("a02", false, start - 2s);
+    w.s.add("a03", false, start - 1s);
+    CHECK(w.begin() == "a01 ");
+    w.s.end("a01", {}, start);
+    CHECK(w.s.pop(start) == "a02");
+    CHECK(w.s.waited_since() == start - 2s);
+    REQUIRE(w.s.may_begin("a02"));
+    w.s.begin("a02", start);
+    w.s.end("a02", {}, start);
+    CHECK(w.s.pop(start) == "a03");
+    CHECK(w.s.waited_since() == start - 1s);
+}
+
+TEST_CASE("[requirement Q11] without groups all places are for all") {
+    controller_options one_group = gathering(0ms);
+    one_group.max_concurrent_reconciles = 4;
+    pass_schedule s(one_group);
+    for (const char* key : {"a", "b", "c", "d"}) {
+        s.add(key, false);
+        REQUIRE(s.pop(start) == key);
+        CHECK(s.may_begin(key));
+        s.begin(key, start);
+    }
+}
+
+TEST_CASE("[requirement Q11] of a thousand keys that wait for a place one is tried for each end") {
+    std::size_t asked = 0;
+    controller_options counted = gathering(0ms, 1);
+    counted.max_concurrent_reconciles = 2;
+    counted.load_of = [&asked](const std::string&) {
+        ++asked;
+        return std::size_t{1};
+    };
+    pass_schedule s(counted);
+    for (int i = 0; i < 1000; ++i) {
+        s.add("a" + std::to_string(i), false);
+    }
+    std::string running;
+    const auto begin_all = [&] {
+        while (const auto key = s.pop(start)) {
+            if (s.may_begin(*key)) {
+                s.begin(*key, start);
+                running = *key;
+            }
+        }
+    };
+    begin_all();
+    for (int i = 0; i < 999; ++i) {
+        s.end(running, {}, start);
+        begin_all();
+        CHECK(running == "a" + std::to_string(i + 1));
+    }
+    CHECK(asked <= 4 * 1000);
+}
+
 namespace {
 
 /// One worker, twenty namespaces, and time that passes while it works. `00/large` is a job of
@@ -166,8 +272,7 @@ struct twenty_tenants {
     static constexpr auto large_pass = 40ms;
     static constexpr auto small_pass = 1ms;
 
-    pass_schedule s{
-        backoff_policy(), 25ms, [](const std::string& key) { return key.substr(0, 2); }};
+    pass_schedule s{gathering(25ms, 2)};
     steady_time now = start;
     std::multimap<steady_time, std::string> events;
     std::map<std::string, steady_time> changed;  ///< and not looked at since

@@ -19,11 +19,18 @@ using namespace signalbox;
 using namespace signalbox::test;
 using std::chrono::seconds;
 
-/// One pass at a time; the first look at the job that `held` names takes it until release().
-struct one_at_a_time {
-    one_at_a_time(const job_builder& first, const std::string& held) {
+struct controller_bounds {
+    std::size_t passes = 1;
+    std::size_t requests = 32;
+};
+
+/// The first look at the job that `held` names makes a pod, which takes a pass until release();
+/// with "", that at each job.
+struct two_tenants {
+    two_tenants(const job_builder& first, const std::string& held, controller_bounds bounds) {
         world_options options;
-        options.controller.max_passes = 1;
+        options.controller.max_passes = bounds.passes;
+        options.controller.max_in_flight = bounds.requests;
         s = std::make_unique<scripted>(first.json(), options);
         s->w->create(
             k8sio::resources::namespaces(),
@@ -43,7 +50,8 @@ struct one_at_a_time {
         s->looks.clear();
         s->decide = [this, held](const core::job_object& job, core::instant) {
             core::decision d;
-            if (job.meta.name == held && s->looks_at(held) == 1) {
+            const std::string& name = job.meta.name;
+            if ((held.empty() || name == held) && s->looks_at(name) == 1) {
                 d.stages.emplace_back(1, create_pod(job));
             }
             return d;
@@ -72,6 +80,11 @@ struct one_at_a_time {
 
     const k8sio::resource_type& type = op::type_of(core::job_kind::pytorch);
     std::unique_ptr<scripted> s;
+};
+
+struct one_at_a_time : two_tenants {
+    one_at_a_time(const job_builder& first, const std::string& held)
+        : two_tenants(first, held, controller_bounds()) {}
 };
 
 }  // namespace
@@ -148,4 +161,34 @@ TEST_CASE("[requirement Q11] of twenty namespaces two loud ones come no sooner t
           }) == 18);
     // The job that is edited all the time has had its turn, and pays for its size.
     CHECK(std::find(order.begin(), order.end(), "job") - order.begin() > 40);
+}
+
+TEST_CASE("[requirement Q11] long passes over jobs of one namespace leave a place to another") {
+    two_tenants w(job_builder("job"), "", controller_bounds{4});
+    for (const char* name : {"job", "loud-1", "loud-2", "loud-3"}) {
+        w.change("default", name);
+    }
+    CHECK(w.s->looks.size() == 2);
+    w.change("quiet", "quiet-1");
+    CHECK(w.s->looks_at("quiet-1") == 1);
+    // None is forgotten.
+    CHECK(w.release().size() == 5);
+}
+
+TEST_CASE("[requirement Q11] a request does not wait for all that another namespace has to send") {
+    two_tenants w(job_builder("job"), "", controller_bounds{16, 1});
+    for (const char* name : {"job", "loud-1", "loud-2", "loud-3"}) {
+        w.change("default", name);
+    }
+    w.change("quiet", "quiet-1");
+    REQUIRE(w.s->looks.size() == 5);
+    w.s->decide = nullptr;
+    w.release();
+    std::vector<std::string> owners;
+    for (const sent_write& write : w.s->w->operator_transport().writes()) {
+        if (write.method == "POST" && write.target.find("/pods") != std::string::npos) {
+            owners.push_back(write.target.find("/quiet/") == std::string::npos ? "loud" : "quiet");
+        }
+    }
+    CHECK(owners == std::vector<std::string>{"loud", "loud", "quiet", "loud", "loud"});
 }

@@ -318,7 +318,7 @@ TEST_CASE("events that come without a status are told") {
 TEST_CASE("[behaviour 2.2] requests in flight are bounded over all jobs, and so are passes") {
     world_options options;
     options.controller.max_in_flight = 10;  // more than the lists of its start
-    options.controller.max_passes = 5;
+    options.controller.max_passes = 9;      // five for one namespace
     options.script.defaults = {{"duration", "never"}};
     scripted s(job_builder("job").replicas("worker", 8).json(), options);
     for (int i = 0; i < 12; ++i) {
