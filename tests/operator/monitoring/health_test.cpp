@@ -30,7 +30,9 @@ std::string problem(const std::vector<op::health_check>& checks, std::string_vie
 
 }  // namespace
 
-TEST_CASE("an operator that works lives and is ready, for hours without anything to do") {
+TEST_CASE(
+    "[requirement H2] an operator that works lives and is ready, for hours without anything to do"
+) {
     world w;
     op::health health(seen_of(w), [] { return k8sio::steady_time(); });
     w.settle();
@@ -52,7 +54,7 @@ TEST_CASE("an operator that works lives and is ready, for hours without anything
     CHECK(problem(health.liveness(), "passes") == "");
 }
 
-TEST_CASE("an operator whose watches do not move does not live") {
+TEST_CASE("[requirement H2] an operator whose watches do not move does not live") {
     world w;
     op::controller never_run(w.loop(), w.user(), core::policy());
     op::running_operator of = seen_of(w);
@@ -72,7 +74,7 @@ TEST_CASE("an operator whose watches do not move does not live") {
     );
 }
 
-TEST_CASE("every view that fails is named") {
+TEST_CASE("[requirement H2] every view that fails is named") {
     world w;
     op::health health(seen_of(w), [] { return k8sio::steady_time(); });
     w.settle();
@@ -96,7 +98,7 @@ TEST_CASE("every view that fails is named") {
     CHECK(problem(health.readiness(), "running") == "");
 }
 
-TEST_CASE("an operator with a pass that does not move does not live") {
+TEST_CASE("[requirement H2] an operator with a pass that does not move does not live") {
     world_options options;
     op::health* asked = nullptr;
     std::string said;
@@ -154,7 +156,7 @@ TEST_CASE("[requirement B9] what health said last stands while the loop gives si
     CHECK(problem(board.checks(true, seconds{0}), "running") == "it was told to stop");
 }
 
-TEST_CASE("health is answered as kube-apiserver does") {
+TEST_CASE("[requirement H2] health is answered as kube-apiserver does") {
     const std::vector<op::health_check> good{{"ping", ""}, {"views", ""}};
     const std::vector<op::health_check> bad{{"ping", ""}, {"views", "pods: no"}};
     const auto answer = [](std::string_view only, std::string_view query, const auto& checks) {

@@ -162,7 +162,8 @@ TEST_CASE("[behaviour 8.13] metrics tell why quota was taken away") {
     CHECK(m.text().find("train-1a2b3") == std::string::npos);
 }
 
-TEST_CASE("single jobs have series where they are asked for, and a bounded number") {
+TEST_CASE("[requirement H4] single jobs have series where they are asked for, and a bounded number"
+) {
     told_metrics m(op::job_metrics::series::of_jobs_too);
     m.jobs = {trained_job("a"), trained_job("done"), trained_job("new")};
     m.jobs[1].status.phase = core::job_phase::succeeded;

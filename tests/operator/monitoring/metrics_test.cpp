@@ -74,7 +74,7 @@ world_options with_one_failure() {
 
 }  // namespace
 
-TEST_CASE("metrics count a restart, its cause and the time that it cost") {
+TEST_CASE("[requirement H3] metrics count a restart, its cause and the time that it cost") {
     measured m(with_one_failure());
     m.w.create_job(job_builder("mnist").replicas("worker", 2));
     REQUIRE(m.w.run_until([&] { return m.w.is_phase("mnist", "Running"); }, seconds{60}));
@@ -146,7 +146,7 @@ TEST_CASE(
     );
 }
 
-TEST_CASE("a replica that follows has no queue") {
+TEST_CASE("[requirement H3] a replica that follows has no queue") {
     measured m({});
     m.leads = false;
     m.w.run_for(seconds{10});
@@ -209,7 +209,7 @@ TEST_CASE("a pause is no lost time") {
     CHECK(m.value("signalbox_job_time_to_running_seconds_count" + job) == 1);
 }
 
-TEST_CASE("labels have no values from outside") {
+TEST_CASE("[requirement H3] [requirement H4] labels have no values from outside") {
     measured m{world_options()};
     m.w.create_job(job_builder("hostile-name").replicas("worker", 1));
     REQUIRE(m.w.run_until([&] { return m.w.is_phase("hostile-name", "Running"); }, seconds{60}));

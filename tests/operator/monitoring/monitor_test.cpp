@@ -77,7 +77,7 @@ TEST_CASE("nothing is shown unless an address is given") {
     CHECK(run.controller.observer == nullptr);
 }
 
-TEST_CASE("probes are answered to everybody, and only when they are read") {
+TEST_CASE("[requirement H2] probes are answered to everybody, and only when they are read") {
     monitored m;
     m.trusted = false;
     for (const char* path : {"/livez", "/livez/", "/readyz", "/healthz", "/livez/ping"}) {
