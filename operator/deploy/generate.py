@@ -59,7 +59,9 @@ def files(binary):
     added = [document for document in documents(said("rbac", *PROGRESS)) if document not in usual]
     text = LICENCE + f"# Of what is printed by: signalbox rbac {' '.join(PROGRESS)}\n" + "".join("---\n" + each for each in added)
     yield HERE / "components" / "progress" / "rbac.yaml", text
-    asked = ["--with", "logs,progress", "--scheduler", "kubernetes,kueue,coscheduling,volcano"]
+    schema = json.loads((HERE / "chart" / "values.schema.json").read_text())
+    schedulers = schema["properties"]["schedulers"]["properties"]
+    asked = ["--with", "logs,progress", "--scheduler", ",".join(schedulers)]
     rules = said("rbac", "--leader-elect", *asked, "-o", "json")
     yield HERE / "chart" / "files" / "permissions.json", rules
     readme = HERE / "README.md"

@@ -44,7 +44,9 @@ def main(command):
         cases = read()
         for case, answer in zip(cases, answers(command, [case["request"] for case in cases])):
             case["answer"] = answer
-        CASES.write_text("".join(json.dumps(case, ensure_ascii=False) + "\n" for case in cases))
+        text = "".join(json.dumps(case, ensure_ascii=False) + "\n" for case in cases)
+        print(f"{CASES.name}: {'written' if text != CASES.read_text() else 'as it was'}")
+        CASES.write_text(text)
     wrong = differences(command)
     print("\n".join(wrong) if wrong else f"{len(read())} requests answered as recorded")
     return 1 if wrong else 0

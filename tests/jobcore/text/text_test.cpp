@@ -5,6 +5,7 @@
 #include "jobcore/text.hpp"
 
 #include "jobcore/explain.hpp"
+#include "jobcore/object_kind.hpp"
 #include "jobcore/policy_fields.hpp"
 #include "jobcore/schema.hpp"
 #include "json/json.hpp"
@@ -15,6 +16,7 @@
 #include <rapidjson/pointer.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -429,9 +431,18 @@ TEST_CASE("[behaviour 12.11] the same request gives the same answer", "[text]") 
     CHECK(text::call(one) == text::call(one));
 }
 
-TEST_CASE("[behaviour 8.15] the JSON Schema has every default scheduler that there is") {
+namespace {
+
+json::document text_api_schema() {
     json::document schema;
     json::parse(schema, signalbox::test::source_text("libjobcore/text-api.schema.json"));
+    return schema;
+}
+
+}  // namespace
+
+TEST_CASE("[behaviour 8.15] the JSON Schema has every default scheduler that there is") {
+    const json::document schema = text_api_schema();
     const json::value* names =
         rapidjson::Pointer("/$defs/policy/properties/default_scheduler/enum").Get(schema);
     REQUIRE(names != nullptr);
@@ -440,4 +451,39 @@ TEST_CASE("[behaviour 8.15] the JSON Schema has every default scheduler that the
         found.push_back(json::view(name));
     }
     CHECK(found == default_schedulers());
+}
+
+TEST_CASE("[behaviour 12.11] the JSON Schema has every kind that a job may own") {
+    const json::document schema = text_api_schema();
+    const json::value* kinds = rapidjson::Pointer("/$defs/child/oneOf").Get(schema);
+    REQUIRE(kinds != nullptr);
+    std::set<std::string> found;
+    for (const json::value& each : kinds->GetArray()) {
+        const json::value& is = each["properties"];
+        found.insert(
+            std::string(json::view(is["apiVersion"]["const"])) + " " +
+            std::string(json::view(is["kind"]["const"]))
+        );
+    }
+    std::set<std::string> expected;
+    for (const object_kind kind : all_child_kinds()) {
+        expected.insert(std::string(api_version_of(kind)) + " " + std::string(to_string(kind)));
+    }
+    CHECK(found == expected);
+}
+
+TEST_CASE("[behaviour 12.11] the JSON Schema has every kind that a server may lack") {
+    const json::document schema = text_api_schema();
+    const json::value* names = rapidjson::Pointer("/$defs/capabilities/properties").Get(schema);
+    REQUIRE(names != nullptr);
+    // What can be given is told where something else is.
+    const std::string answer = text::call(
+        R"({"apiVersion":"text.jobcore/v1","operation":"decide","capabilities":{"none":"yes"}})"
+    );
+    std::string expected = "/capabilities/none\",\"message\":\"unknown; there are: ";
+    for (auto name = names->MemberBegin(); name != names->MemberEnd(); ++name) {
+        expected += name == names->MemberBegin() ? "" : ", ";
+        expected += json::view(name->name);
+    }
+    CHECK(answer.find(expected + "\"") != std::string::npos);
 }

@@ -456,9 +456,18 @@ TEST_CASE("[behaviour I17] with namespaces, nothing is asked of the cluster as a
     CHECK(w.operator_ended());
 }
 
-TEST_CASE("[behaviour 8.15] the chart takes every default scheduler that there is") {
+namespace {
+
+rapidjson::Document chart_schema() {
     rapidjson::Document schema;
     schema.Parse(source_text("operator/deploy/chart/values.schema.json").c_str());
+    return schema;
+}
+
+}  // namespace
+
+TEST_CASE("[behaviour 8.15] the chart takes every default scheduler that there is") {
+    const rapidjson::Document schema = chart_schema();
     REQUIRE_FALSE(schema.HasParseError());
     std::vector<std::string> found;
     for (const auto& name : schema["properties"]["defaultScheduler"]["enum"].GetArray()) {
@@ -469,4 +478,22 @@ TEST_CASE("[behaviour 8.15] the chart takes every default scheduler that there i
         expected.emplace_back(name);
     }
     CHECK(found == expected);
+}
+
+TEST_CASE("[behaviour I17] the chart has a switch, off, for every scheduler with rights of its own"
+) {
+    const rapidjson::Document schema = chart_schema();
+    REQUIRE_FALSE(schema.HasParseError());
+    std::vector<std::string> found;
+    for (const auto& each : schema["properties"]["schedulers"]["properties"].GetObject()) {
+        found.emplace_back(each.name.GetString());
+    }
+    std::vector<std::string> expected;
+    std::string values = "\nschedulers:\n";
+    for (const op::feature_row& row : op::scheduler_features()) {
+        expected.emplace_back(row.name);
+        values += "  " + expected.back() + ": false\n";
+    }
+    CHECK(found == expected);
+    CHECK(source_text("operator/deploy/chart/values.yaml").find(values) != std::string::npos);
 }

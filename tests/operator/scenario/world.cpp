@@ -245,6 +245,9 @@ std::string world::create_job(const std::string& job_json) {
 void world::serve(const std::string& name) {
     const std::vector<std::string> paths{test::source_path("tests/support/crds/" + name + ".yaml")};
     const auto files = op::manifests::read_paths(paths);
+    if (files.objects.empty()) {
+        throw std::runtime_error("no definition in " + paths.front());
+    }
     create(k8sio::resources::custom_resource_definitions(), files.objects.at(0).json());
 }
 
