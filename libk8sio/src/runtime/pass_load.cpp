@@ -68,10 +68,10 @@ std::optional<pass_load::waiting_key> pass_load::next_beside(const std::string& 
     return found->second.begin()->second;
 }
 
-std::vector<pass_load::waiting_key> pass_load::end(const std::string& key) {
+void pass_load::end(const std::string& key) {
     const auto found = running_.find(key);
     if (found == running_.end()) {
-        return {};
+        return;
     }
     all_bytes_ -= found->second.bytes;
     const auto group = by_group_.find(found->second.group);
@@ -80,6 +80,9 @@ std::vector<pass_load::waiting_key> pass_load::end(const std::string& key) {
         by_group_.erase(group);
     }
     running_.erase(found);
+}
+
+std::vector<pass_load::waiting_key> pass_load::next() const {
     line first;  // the order of a hash table must not show
     for (const auto& [name, keys] : waiting_) {
         if (fits(taken_by(keys.begin()->second.key))) {

@@ -29,14 +29,18 @@ public:
     /// bounds for all are the only ones.
     explicit pass_load(const controller_options& options);
 
-    /// False: the key, which has been ready since then, waits until passes have ended; see end().
+    /// False: the key, which has been ready since then, waits; see next().
     bool begin(const std::string& key, steady_time since = steady_time());
     /// The key that has waited for longest in the group of this one.
     std::optional<waiting_key> next_beside(const std::string& key) const;
-    /// The pass that begin() allowed has ended. Gives of each group the key that has waited for
-    /// longest, if there is room for it now. It waits until begin() says yes.
-    std::vector<waiting_key> end(const std::string& key);
+    /// The pass that begin() allowed has ended.
+    void end(const std::string& key);
+    /// The key waits no longer.
     void forget(const std::string& key);
+    /// Of each group the key that has waited for longest, if there is room for it now. It waits
+    /// until begin() says yes. To be asked when a pass has ended, and when one of these keys does
+    /// not begin.
+    std::vector<waiting_key> next() const;
     std::size_t waiting() const { return place_.size(); }
 
 private:

@@ -51,6 +51,14 @@ void pass_schedule::drop_idle(steady_time now) {
 void pass_schedule::block(const std::string& key) {
     queue_.done(key);
     blocked_.insert(key);
+    load_.forget(key);
+    queue_waiting();
+}
+
+void pass_schedule::queue_waiting() {
+    for (const pass_load::waiting_key& waiting : load_.next()) {
+        queue_.add(waiting.key, false, waiting.since);
+    }
 }
 
 bool pass_schedule::may_begin(const std::string& key) {
@@ -75,9 +83,8 @@ bool pass_schedule::end(const std::string& key, const reconcile_result& result, 
         queue_.charge(key, result.cost - 1);  // one turn was taken when it became ready
     }
     queue_.done(key, now);
-    for (const pass_load::waiting_key& waiting : load_.end(key)) {
-        queue_.add(waiting.key, false, waiting.since);
-    }
+    load_.end(key);
+    queue_waiting();
     key_state& state = states_[key];
     state.in_pass = false;
     const bool changed = std::exchange(state.changed_in_pass, false);
@@ -135,6 +142,7 @@ void pass_schedule::release(const std::function<bool(const std::string& key)>& i
 void pass_schedule::forget(const std::string& key) {
     queue_.drop(key);
     load_.forget(key);
+    queue_waiting();
     blocked_.erase(key);
     const auto found = states_.find(key);
     if (found == states_.end()) {

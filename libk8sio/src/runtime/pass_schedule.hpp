@@ -64,6 +64,7 @@ private:
         bool forgotten = false;  ///< while in a pass
     };
 
+    void queue_waiting();
     void queue_change(const std::string& key, const key_state& state, steady_time now);
     steady_time earliest(const key_state& state) const;
     void drop_idle(steady_time now);

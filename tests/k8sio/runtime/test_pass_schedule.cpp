@@ -205,6 +205,26 @@ TEST_CASE("[requirement Q11] however many passes a group has under way, the next
     CHECK(w.end("b02") == "a05 b03 a06 ");
 }
 
+TEST_CASE("[requirement Q11] a key whose turn has come and that does not begin holds up no other") {
+    for (const bool is_gone : {true, false}) {
+        CAPTURE(is_gone);
+        loaded w(2);
+        w.add({"a01", "a02", "a03"});
+        CHECK(w.begin() == "a01 ");
+        w.s.end("a01", {}, start);
+        if (is_gone) {
+            w.s.forget("a02");
+        } else {
+            CHECK(w.s.pop(start) == "a02");
+            w.s.block("a02");
+        }
+        CHECK(w.begin() == "a03 ");
+        w.s.release([](const std::string&) { return true; });
+        CHECK(w.end("a03") == (is_gone ? "" : "a02 "));
+        CHECK(w.s.ready() == 0);
+    }
+}
+
 TEST_CASE("[requirement H3] the time for which a key waits for a place counts as its wait") {
     loaded w(2);
     w.s.add("a01", false, start - 3s);
