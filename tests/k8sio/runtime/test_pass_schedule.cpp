@@ -158,6 +158,8 @@ TEST_CASE("[requirement Q13] one group gets half of what passes may take") {
     CHECK(w.begin() == "a30 b40 a20 ");
     CHECK(w.end("b40").empty());
     CHECK(w.end("a20").empty());
+    w.add({"a19"});
+    CHECK(w.begin() == "a19 ");
     CHECK(w.end("a30") == "a31 ");
 }
 
@@ -167,6 +169,10 @@ TEST_CASE("[requirement Q13] a key that waits for room is there once, and may be
     CHECK(w.begin() == "a90 ");
     w.add({"b20", "c20"});
     CHECK(w.begin().empty());
+    w.add({"d0"});
+    CHECK(w.begin() == "d0 ");
+    w.s.end("d0", {}, start);
+    CHECK(w.s.ready() == 2);
     w.s.forget("c20");
     CHECK(w.end("a90") == "b20 ");
     CHECK(w.s.ready() == 0);
