@@ -242,7 +242,7 @@ void job_table::let_go(job_entry& entry) {
     rest.status.time = entry.object->status.time;
     entry.object = std::make_shared<const core::job_object>(std::move(rest));
     if (entry.unread) {
-        entry.unread->text = {};
+        std::string().swap(entry.unread->text);  // an assignment would keep its room
     }
     entry.parked = true;
     kept_bytes_.use(entry, 0);

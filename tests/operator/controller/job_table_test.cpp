@@ -387,6 +387,8 @@ TEST_CASE("[behaviour 12.13] the text of a version that waits is let go, and the
     f.sink.upsert(job("a", "6"));
     const op::job_entry_ptr entry = f.table.find("a");
     CHECK(f.table.kept_bytes() == 0);
+    REQUIRE(entry->unread);
+    CHECK(entry->unread->text.capacity() == std::string().capacity());
     CHECK(entry->parked);
     CHECK(entry->version() == "6");
     f.table.read_newest(*entry);  // there is nothing to read
