@@ -63,7 +63,8 @@ std::shared_ptr<compiled_job> compile_spec(
     compiled->findings.insert(compiled->findings.end(), plan.warnings.begin(), plan.warnings.end());
     compiled->spec = std::move(parsed.spec);
     for (replica_spec& replica : compiled->spec->replicas) {
-        replica.pod_template = std::string();  // the plan has it prepared
+        // The plan has it prepared. An assignment would keep its room.
+        std::string().swap(replica.pod_template);
     }
     compiled->marks = parsed.marks;
     compiled->plan = std::move(plan);

@@ -111,7 +111,7 @@ std::size_t list_stream::collect(std::string_view bytes) {
             at_ = place::between;
             item_(with_type(current_, *type_), version_);
             if (current_.capacity() > usual_item) {
-                current_ = std::string();
+                std::string().swap(current_);  // an assignment would keep its room
             }
         }
         return i + 1;

@@ -421,3 +421,13 @@ TEST_CASE("[behaviour 5.14] a completion time in the future is waited for, told 
     w.pass();
     CHECK(w.job_deleted);
 }
+
+TEST_CASE(
+    "[behaviour 12.13] of a compiled job no text of its templates is kept twice", "[engine]"
+) {
+    const job_object job = *read_job(ddp().json());
+    REQUIRE_FALSE(job.compiled->spec->replicas.empty());
+    for (const replica_spec& replica : job.compiled->spec->replicas) {
+        CHECK(replica.pod_template.capacity() == std::string().capacity());
+    }
+}
