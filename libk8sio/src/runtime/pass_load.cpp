@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/pass_load.hpp"
 
+#include <cstddef>
 #include <utility>
 
 namespace signalbox::k8sio {
+
+namespace {
+
+bool has_room(std::size_t held, std::size_t more, std::size_t bound) {
+    return more == 0 || held == 0 || held + more <= bound;
+}
+
+}  // namespace
 
 pass_load::pass_load(const controller_options& options)
     : load_of_(options.load_of),
@@ -11,12 +20,8 @@ pass_load::pass_load(const controller_options& options)
       max_bytes_(options.max_load),
       max_passes_(options.max_concurrent_reconciles) {}
 
-std::string pass_load::group_of(const std::string& key) const {
-    return group_of_ ? group_of_(key) : std::string();
-}
-
 pass_load::taken pass_load::taken_by(const std::string& key) const {
-    return {load_of_ ? load_of_(key) : 0, group_of(key)};
+    return {load_of_ ? load_of_(key) : 0, group_of_ ? group_of_(key) : std::string()};
 }
 
 /// Whatever the number of groups that have much to do, the next one finds a place: a group that has
@@ -27,15 +32,12 @@ bool pass_load::fits_group(const taken& more) const {
         return true;
     }
     const share& held = found->second;
-    const bool bytes_fit =
-        more.bytes == 0 || held.bytes == 0 || held.bytes + more.bytes <= max_bytes_ / 2;
-    return bytes_fit && running_.size() + held.passes < max_passes_;
+    return has_room(held.bytes, more.bytes, max_bytes_ / 2) &&
+           running_.size() + held.passes < max_passes_;
 }
 
 bool pass_load::fits(const taken& more) const {
-    const bool bytes_fit =
-        more.bytes == 0 || all_bytes_ == 0 || all_bytes_ + more.bytes <= max_bytes_;
-    return bytes_fit && fits_group(more);
+    return has_room(all_bytes_, more.bytes, max_bytes_) && fits_group(more);
 }
 
 void pass_load::add_waiting(const waiting_key& key, const std::string& group) {
@@ -60,14 +62,6 @@ bool pass_load::begin(const std::string& key, steady_time since) {
     return true;
 }
 
-std::optional<pass_load::waiting_key> pass_load::next_beside(const std::string& key) const {
-    const auto found = waiting_.find(group_of(key));
-    if (found == waiting_.end()) {
-        return std::nullopt;
-    }
-    return found->second.begin()->second;
-}
-
 void pass_load::end(const std::string& key) {
     const auto found = running_.find(key);
     if (found == running_.end()) {
@@ -82,24 +76,20 @@ void pass_load::end(const std::string& key) {
     running_.erase(found);
 }
 
-std::vector<pass_load::waiting_key> pass_load::next() const {
-    line first;  // the order of a hash table must not show
+pass_load::line pass_load::next() const {
+    line first;
     for (const auto& [name, keys] : waiting_) {
         if (fits(taken_by(keys.begin()->second.key))) {
             first.insert(*keys.begin());
         }
     }
-    std::vector<waiting_key> out;
-    for (auto& [arrival, waiting] : first) {
-        out.push_back(std::move(waiting));
-    }
-    return out;
+    return first;
 }
 
-void pass_load::forget(const std::string& key) {
+bool pass_load::forget(const std::string& key) {
     const auto found = place_.find(key);
     if (found == place_.end()) {
-        return;
+        return false;
     }
     const auto& [group, arrival] = found->second;
     const auto keys = waiting_.find(group);
@@ -108,6 +98,7 @@ void pass_load::forget(const std::string& key) {
         waiting_.erase(keys);
     }
     place_.erase(found);
+    return true;
 }
 
 }  // namespace signalbox::k8sio

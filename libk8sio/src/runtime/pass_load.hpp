@@ -10,11 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 namespace signalbox::k8sio {
 
@@ -24,6 +22,8 @@ public:
         std::string key;
         steady_time since;  ///< as begin() was told
     };
+    /// Keys that wait, by their arrival.
+    using line = std::map<std::uint64_t, waiting_key>;
 
     /// Takes `load_of`, `max_load`, `group_of` and `max_concurrent_reconciles`. Without groups the
     /// bounds for all are the only ones.
@@ -31,16 +31,14 @@ public:
 
     /// False: the key, which has been ready since then, waits; see next().
     bool begin(const std::string& key, steady_time since = steady_time());
-    /// The key that has waited for longest in the group of this one.
-    std::optional<waiting_key> next_beside(const std::string& key) const;
     /// The pass that begin() allowed has ended.
     void end(const std::string& key);
-    /// The key waits no longer.
-    void forget(const std::string& key);
+    /// The key waits no longer. False: it did not.
+    bool forget(const std::string& key);
     /// Of each group the key that has waited for longest, if there is room for it now. It waits
-    /// until begin() says yes. To be asked when a pass has ended, and when one of these keys does
-    /// not begin.
-    std::vector<waiting_key> next() const;
+    /// until begin() says yes. To be asked when a pass has ended, and when one of these keys has
+    /// begun or waits no longer.
+    line next() const;
     std::size_t waiting() const { return place_.size(); }
 
 private:
@@ -52,10 +50,7 @@ private:
         std::size_t passes = 0;
         std::size_t bytes = 0;
     };
-    /// The keys of a group that wait, by their arrival.
-    using line = std::map<std::uint64_t, waiting_key>;
 
-    std::string group_of(const std::string& key) const;
     taken taken_by(const std::string& key) const;
     bool fits(const taken& more) const;
     bool fits_group(const taken& more) const;
@@ -68,7 +63,7 @@ private:
     std::unordered_map<std::string, taken> running_;
     std::unordered_map<std::string, share> by_group_;
     std::size_t all_bytes_ = 0;
-    std::unordered_map<std::string, line> waiting_;
+    std::unordered_map<std::string, line> waiting_;                                 ///< by group
     std::unordered_map<std::string, std::pair<std::string, std::uint64_t>> place_;  ///< in waiting_
     std::uint64_t arrivals_ = 0;
 };

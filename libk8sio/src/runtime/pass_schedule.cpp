@@ -51,22 +51,23 @@ void pass_schedule::drop_idle(steady_time now) {
 void pass_schedule::block(const std::string& key) {
     queue_.done(key);
     blocked_.insert(key);
-    load_.forget(key);
-    queue_waiting();
+    if (load_.forget(key)) {
+        queue_waiting();
+    }
 }
 
 void pass_schedule::queue_waiting() {
-    for (const pass_load::waiting_key& waiting : load_.next()) {
+    for (const auto& [arrival, waiting] : load_.next()) {
         queue_.add(waiting.key, false, waiting.since);
     }
 }
 
 bool pass_schedule::may_begin(const std::string& key) {
     const bool may = load_.begin(key, queue_.waited_since().value_or(steady_time()));
-    if (!may) {
+    if (may) {
+        queue_waiting();
+    } else {
         queue_.done(key);
-    } else if (const auto next = load_.next_beside(key)) {
-        queue_.add(next->key, false, next->since);
     }
     return may;
 }
@@ -141,8 +142,9 @@ void pass_schedule::release(const std::function<bool(const std::string& key)>& i
 
 void pass_schedule::forget(const std::string& key) {
     queue_.drop(key);
-    load_.forget(key);
-    queue_waiting();
+    if (load_.forget(key)) {
+        queue_waiting();
+    }
     blocked_.erase(key);
     const auto found = states_.find(key);
     if (found == states_.end()) {
