@@ -361,13 +361,31 @@ function cut(line, most) {
     sub(/[\300-\377][\200-\277]*$/, "", line)
     return line
 }
-function told(line) { if (errors < 6) text = text cut(line, 300) "\n"; errors++ }
+# Of ranks that say the same at the same place, but for numbers, the lowest two: which of them come first
+# is chance. 0: there is no room.
+function slot_of(key,    i, same, last) {
+    for (i = 1; i <= errors && key != ""; i++)
+        if (key_of[i] == key) { same++; if (!last || rank_of[i] > rank_of[last]) last = i }
+    if (same > 1) return rank < rank_of[last] ? last : 0
+    return errors < 6 ? ++errors : 0
+}
+function tell(    i, key, where) {
+    where = mixed[from] ? "" : place[from]
+    key = body
+    gsub(/[0-9]+/, "0", key)
+    key = ranked ? substr(where, length(from) + 1) "\n" key : ""
+    if (i = slot_of(key)) {
+        key_of[i] = key; rank_of[i] = rank; from_of[i] = from
+        text_of[i] = (where ? where "\n" : "") cut($0, 300) "\n"
+    }
+    slot[from] = i
+}
 # torch says below an error of NCCL of which kind it is, and then the last words of NCCL.
 function goes_on(line) {
     if (!nccl[from]) return 0
     if (line ~ /^nccl[A-Za-z]*: |^Unknown NCCL error!|^Last error:/) nccl[from] = line ~ /^Last/ ? 2 : 1
     else { last = nccl[from] == 2 && line != ""; nccl[from] = 0; if (!last) return 0 }
-    if (errors <= 6) text = text cut($0, 300) "\n"
+    if (from_of[slot[from]] == from) text_of[slot[from]] = text_of[slot[from]] cut($0, 300) "\n"
     return 1
 }
 function is_error(line) { return line ~ /^[A-Za-z_][A-Za-z0-9_.]*(Error|Exception|Exit|Interrupt)(:|$)/ }
@@ -376,8 +394,7 @@ function is_own(line) { return line !~ /\/(site|dist)-packages\/|\/lib\/python3|
 function note_place(line) { if (!mixed[from] && (is_own(line) || !place[from] || !is_own(place[from]))) place[from] = cut(line, 300) }
 function told_with_place() {
     if (!harmless[from]) {
-        if (place[from] && !mixed[from] && errors < 6) text = text place[from] "\n"
-        told($0)
+        tell()
         nccl[from] = body ~ /NCCL error/
     }
     harmless[from] = 0
@@ -392,15 +409,17 @@ function ends_traceback(line) { return is_error(line) || (open[from] == 1 && lin
 {
     body = $0; from = ""
     if (match(body, /^[a-z0-9][-a-z0-9.]*: /)) { from = substr(body, 1, RLENGTH); body = substr(body, RLENGTH + 1) }
-    if (match(body, /^\[rank[0-9]+\]: /)) { from = from substr(body, 1, RLENGTH); body = substr(body, RLENGTH + 1); ranked = 1 } else ranked = 0
+    if (match(body, /^\[rank[0-9]+\]: /)) { from = from substr(body, 1, RLENGTH); rank = substr(body, 6) + 0; body = substr(body, RLENGTH + 1); ranked = 1 } else ranked = 0
     if (goes_on(body)) next
     # Of ranks that torchrun lists, in the reports of all nodes, those that ended in a way of their own: where
-    # reports lie in between each other their codes alone.
-    if (body ~ /^  host +:/) entry = ""
+    # reports lie in between each other their codes alone. Of those that say an error, where they were.
+    if (body ~ /^  host +:/) entry = listed_rank = ""
     if (body ~ /^  (host|rank) +:/) entry = entry cut(body, 200) "\n"
+    if (body ~ /^  rank +:/ && entry ~ /^  host/) { listed_rank = body; sub(/^[^:]*: */, "", listed_rank); listed_rank += 0 }
     if (body ~ / : -?[0-9]+ \(pid: / || body ~ /^: -?[0-9]+ \(pid: /) {
         if (body !~ /: (0|1|-6|-15) \(pid: / && others++ < 3) ends = ends entry cut(body, 200) "\n"
-        entry = ""
+        else if (listed_rank != "") entry_of[listed_rank] = entry cut(body, 200) "\n"
+        entry = listed_rank = ""
     }
     if (body ~ /^Failures:/) { listed = 1; next }
     if (listed && body ~ /^[- ]|^\[[0-9]+\]:/) { if (body ~ /^-/) listed = 0; next }
@@ -418,7 +437,11 @@ function ends_traceback(line) { return is_error(line) || (open[from] == 1 && lin
         if (!open[from]) forget_place()
     }
 }
-END { printf "%s%s%s%s%s", refused, died, text, ends, report }'
+END {
+    for (i = 1; i <= errors; i++) text = text text_of[i]
+    for (i = 1; i <= errors; i++) if (key_of[i] != "") { text = text entry_of[rank_of[i]]; entry_of[rank_of[i]] = "" }
+    printf "%s%s%s%s%s", refused, died, text, ends, report
+}'
 
 # The log goes on as it comes, by way of file descriptor 3; a copy of it is read. An image without these
 # programs does without.

@@ -96,3 +96,60 @@ TEST_CASE("[behaviour 3.9] an error is told, wherever the words of others lie in
     });
     CHECK(lost < 40);
 }
+
+TEST_CASE("[behaviour 3.9] of ranks that say the same the lowest is told, whichever was seen first"
+) {
+    const auto raised = [](int rank) {
+        const std::string name = "[rank" + std::to_string(rank) + "]: ";
+        return name + "Traceback (most recent call last):\n" + name +
+               "  File \"/code/train.py\", line 57, in step\n" + name + "ValueError: loss is NaN\n";
+    };
+    const int first = GENERATE(0, 1, 2, 3);
+    const int root = GENERATE(0, 1);
+    const int other_root = GENERATE(2, 3);
+    const bool whole = GENERATE(true, false);  // else rank 0 was stopped before it came to it
+    std::string log = raised(first);
+    for (int rank = whole ? 0 : 1; rank < 4; ++rank) {
+        log += raised(rank);
+    }
+    const std::string said =
+        whole || first == 0 ? "rank 0 on worker-0: ValueError: loss is NaN (/code/train.py:57, "
+                              "in step)"
+                            : "rank 1 on worker-0: ValueError: loss is NaN (/code/train.py:57, "
+                              "in step)";
+    const std::string reports[] = {report(0, root, 1, 1), report(1, other_root, 1, 1)};
+    CHECK(judge_log("", "launcher-0", log + reports[0] + reports[1]).text == said);
+    CHECK(judge_log("", "launcher-0", log + reports[1] + reports[0]).text == said);
+    CHECK(judge_log("", "launcher-0", log + reports[0]).text == said);
+}
+
+TEST_CASE("[behaviour 3.9] where a rank is, a report of any node says") {
+    const std::string error =
+        "[rank1]: Traceback (most recent call last):\n[rank1]:   File \"/code/train.py\", line 57, "
+        "in "
+        "step\n[rank1]: ValueError: loss is NaN\n";
+    const std::string of_victims = closed + report(1, 2, 1, 1);
+    const int root = GENERATE(0, 1);
+    const std::string of_cause = report(0, root, 1, 1);
+    const std::string said =
+        "rank 1 on worker-0: ValueError: loss is NaN (/code/train.py:57, in step)";
+    CHECK(judge_log("", "launcher-0", error + of_cause + of_victims).text == said);
+    CHECK(judge_log("", "launcher-0", error + of_victims + of_cause).text == said);
+    CHECK(
+        judge_log("", "worker-0", error + of_victims + of_cause).text ==
+        said.substr(0, 6) + said.substr(18)
+    );
+
+    // Where words lie in between it may be unsaid, but it is never another one.
+    int unsaid = 0;
+    for (std::size_t at = 0; at <= of_cause.size(); ++at) {
+        const log_evidence told = judge_log(
+            "", "launcher-0", error + of_cause.substr(0, at) + of_victims + of_cause.substr(at)
+        );
+        CAPTURE(at, told.text);
+        CHECK(says(told.text, "rank 1"));
+        CHECK_FALSE(says(told.text, "worker-1"));
+        unsaid += says(told.text, "worker-0") ? 0 : 1;
+    }
+    CHECK(unsaid < 200);
+}

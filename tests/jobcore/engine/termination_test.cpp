@@ -98,11 +98,17 @@ TEST_CASE(
         read_termination_message(own + none, "mnist-9414c-worker-1").text ==
         "rank 2: ValueError: loss is nan (a.py:12)"
     );
-    // Another rank's error is not this one's, and torchrun's own traceback names nothing.
+    // Another rank's error is not this one's, and torchrun's own traceback names nothing. One that
+    // says nothing and ends as victims do may have been stopped because of the other.
+    const std::string other =
+        "[rank0]: KeyError: 'x'\nTraceback (most recent call last):\n  File \"run.py\"\n";
     note = read_termination_message(
-        "[rank0]: KeyError: 'x'\nTraceback (most recent call last):\n  File \"run.py\"\n" + none
+        other + report("3", "To enable traceback see: https://pytorch.org/docs/")
     );
     CHECK(note.text == "rank 2 on mnist-9414c-worker-1 failed; its log says why");
+    CHECK_FALSE(note.secondary);
+    note = read_termination_message(other + none);
+    CHECK(note.text == "rank 0: KeyError: 'x'");
     CHECK_FALSE(note.secondary);
     CHECK(read_termination_message("Connection closed by peer [10.0.0.4]:1\n" + none).secondary);
     // The log of a launcher of two nodes: the report of the one that suffered comes last.

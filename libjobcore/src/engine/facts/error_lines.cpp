@@ -262,7 +262,8 @@ public:
         if (out == nullptr || (out->error.secondary && silent_)) {
             return silent_;
         }
-        error_line told = lowest_of(out->error, rank);
+        error_line told = lowest_of(out->error);
+        told.of_asked = rank && out->error.rank == rank;
         told.raised = !out_refused && !was_aborted();
         told.suffered = suffered_after(*out);
         return told;
@@ -370,17 +371,17 @@ private:
         }
     }
 
-    /// All ranks run into a mistake of the script: which of them is first is chance.
-    error_line lowest_of(const error_line& found, std::optional<std::int32_t> rank) const {
+    /// All ranks run into a mistake of the script: which of them is first, or seen first by their
+    /// launcher, is chance.
+    error_line lowest_of(const error_line& found) const {
         const auto order = [](const error_line& e) {
             return std::tuple(e.rank.value_or(-1), e.pod.size(), e.pod);
         };
         error_line out = found;
         for_each_kept([&](const kept_error& k, bool) {
             const error_line& e = k.error;
-            const bool of_that_rank = rank && found.rank == rank && e.rank != rank;
-            if (!of_that_rank && e.rank.has_value() == found.rank.has_value() &&
-                order(e) < order(out) && is_same(e, found)) {
+            if (e.rank.has_value() == found.rank.has_value() && order(e) < order(out) &&
+                is_same(e, found)) {
                 out = e;
             }
         });

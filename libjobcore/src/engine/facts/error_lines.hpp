@@ -38,6 +38,7 @@ struct error_line {
     std::string_view root = {};
     code_place root_place = {};
     bool several = false;         ///< others without a rank were said beside it
+    bool of_asked = false;        ///< the rank that was asked for says it, perhaps others too
     bool while_handling = false;  ///< the root was being handled; else it is named as the cause
     std::string_view first_line = {};  ///< of its traceback, with prefixes; its own if it has none
     std::string_view last_line = {};
@@ -62,7 +63,8 @@ std::uint64_t sameness_of(std::string_view text, const code_place& place);
 
 /// The line that says most: the first of a rank before the last without one, of the given rank
 /// before others, primary errors before secondary ones, errors of Python before what a program says
-/// that cannot start or is aborted. Of several ranks, or pods, that say the same, the lowest.
+/// that cannot start or is aborted. Of several ranks, or pods, that say the same, the lowest,
+/// whichever was asked for.
 /// torchrun's own error is none.
 std::optional<error_line> find_error_line(
     std::string_view log, std::optional<std::int32_t> rank = {}

@@ -15,6 +15,7 @@
 #include <charconv>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <utility>
 
 namespace signalbox::core {
@@ -151,8 +152,8 @@ void tell(
 }
 
 /// Of several reports each is of a node; a line without a rank may be of any of them.
-bool is_of_report(const error_line& line, std::int32_t rank, bool one_report) {
-    return line.rank ? line.rank == rank : one_report && !line.several;
+bool is_of_report(const error_line& line, bool one_report) {
+    return line.rank ? line.of_asked : one_report && !line.several;
 }
 
 std::string silent_end(
@@ -167,18 +168,22 @@ std::int32_t code_of_shells(std::int32_t code) {
     return code < 0 && code > -128 ? 128 - code : code;
 }
 
+/// Python exits with 1 after an error, which it names; 143 and 134 are how victims end.
+bool is_victims_code(std::int32_t code) {
+    constexpr std::int32_t terminated = 143, aborted = 134;
+    return code <= 1 || code == terminated || code == aborted;
+}
+
 /// One of those that torchrun's reports list, the one that it takes for the cause among them.
 struct failed_rank {
     std::optional<std::int32_t> rank;
     std::string_view host;
     std::int32_t code = 1;
     std::string_view line;  ///< that of the code
-    /// Python exits with 1 after an error, which it names; 143 and 134 are how victims end. The
-    /// less, the nearer to the cause.
+    /// The less, the nearer to the cause.
     int distance() const {
-        constexpr std::int32_t killed = 137, terminated = 143, aborted = 134;
-        const bool victim = code <= 1 || code == terminated || code == aborted;
-        return victim ? 3 : code == killed ? 0 : crash_signal(code) != 0 ? 1 : 2;
+        constexpr std::int32_t killed = 137;
+        return is_victims_code(code) ? 3 : code == killed ? 0 : crash_signal(code) != 0 ? 1 : 2;
     }
 };
 
@@ -206,6 +211,13 @@ struct ends_of_ranks {
     std::optional<failed_rank> own;  ///< the nearest to the cause that ended in a way of its own
     /// Lines of two reports lie in between each other: whose a code is cannot be said.
     bool mixed = false;
+    std::map<std::int32_t, std::string_view> hosts;
+
+    /// Where an error comes from: its line says so, or a report does.
+    std::string_view place_of(const error_line& line) const {
+        const auto host = line.rank ? hosts.find(*line.rank) : hosts.end();
+        return line.pod.empty() && host != hosts.end() ? host->second : line.pod;
+    }
 };
 
 /// Goes through reports line by line.
@@ -223,6 +235,9 @@ public:
         } else if (name == "rank" && value.find("(local_rank: ") != value.npos) {
             begin(part::rank);
             now_.rank = leading_number(value);
+            if (now_.rank && !now_.host.empty()) {
+                hosts_.emplace(*now_.rank, now_.host);
+            }
         } else if (const auto code = name == "exitcode" ? leading_number(value) : read_exit_code(line)) {
             end_entry(line, code_of_shells(*code));
         }
@@ -232,7 +247,10 @@ public:
             own_->rank.reset();
             own_->host = {};
         }
-        return {own_, mixed_};
+        if (mixed_hosts_) {
+            hosts_.clear();
+        }
+        return {own_, mixed_, std::move(hosts_)};
     }
 
 private:
@@ -243,6 +261,7 @@ private:
         const bool goes_on = next == part::rank && before_ == part::host;
         const bool cut = before_ == part::rank || (before_ == part::host && !goes_on);
         mixed_ = mixed_ || cut;
+        mixed_hosts_ = mixed_hosts_ || (before_ == part::host && !goes_on);
         now_ = goes_on ? now_ : failed_rank();
         before_ = next;
     }
@@ -263,6 +282,8 @@ private:
     failed_rank now_;
     std::optional<failed_rank> own_;
     bool mixed_ = false;
+    std::map<std::int32_t, std::string_view> hosts_;  ///< by rank
+    bool mixed_hosts_ = false;
 };
 
 ends_of_ranks read_ends(std::string_view text) {
@@ -364,7 +385,7 @@ std::optional<termination_note> read_failure_report(
     std::optional<error_line> other;
     if (told.text.empty()) {
         other = find_error_line(message.substr(0, start), *rank);
-        if (other && is_of_report(*other, *rank, message.find(head) == start)) {
+        if (other && is_of_report(*other, message.find(head) == start)) {
             told = *other;
             other.reset();
         }
@@ -374,14 +395,18 @@ std::optional<termination_note> read_failure_report(
     note.rank = who;
     if (!told.text.empty()) {
         const auto whose = told.rank ? told.rank : who;
-        tell(told, whose, told.rank || told.pod.empty() ? host : told.pod, message, pod, note);
-        tell_signal(whose, host, pod, note);
+        const bool of_report = !told.rank && told.pod.empty();
+        const std::string_view on = of_report ? host : ends.place_of(told);
+        tell(told, whose, on, message, pod, note);
+        tell_signal(whose, on, pod, note);
     }
-    // A launcher's log has a report of each node: the last one may be of a node that suffered.
-    const bool of_any = other && !other->rank && !other->secondary;
+    // A launcher's log has a report of each node: the last one may be of a node that suffered. A
+    // rank that names no error may have been stopped because of another one that does.
+    const bool stopped = is_victims_code(*note.error_code);
+    const bool of_any = other && !other->secondary && (!other->rank || stopped);
     const auto cause = of_any ? other : note.secondary ? find_error_line(message) : std::nullopt;
     if (cause && !cause->secondary) {
-        tell(*cause, cause->rank, cause->pod, message, pod, note);
+        tell(*cause, cause->rank, ends.place_of(*cause), message, pod, note);
     }
     if (note.secondary || !note.names_error) {
         tell_own_end(ends, message, pod, note);
@@ -406,10 +431,11 @@ termination_note read_termination_message(std::string_view message, std::string_
     }
     termination_note note;
     note.from_bootstrap = message.starts_with(bootstrap_prefix);
+    const ends_of_ranks ends = read_ends(message);
     if (const auto line = find_error_line(message)) {
-        tell(*line, line->rank, line->pod, message, pod, note);
+        tell(*line, line->rank, ends.place_of(*line), message, pod, note);
         if (note.secondary) {
-            tell_own_end(read_ends(message), message, pod, note);
+            tell_own_end(ends, message, pod, note);
         }
         return note;
     }
@@ -418,7 +444,7 @@ termination_note read_termination_message(std::string_view message, std::string_
     // A report of torchrun's that is cut says only that some rank failed.
     note.secondary = is_secondary(message) || message.find("ChildFailedError") != message.npos;
     if (note.secondary) {
-        tell_own_end(read_ends(message), message, pod, note);
+        tell_own_end(ends, message, pod, note);
     }
     return note;
 }
