@@ -206,7 +206,7 @@ private:
             more = !page->continue_token.empty();
         }
         std::ranges::sort(pods, {}, [](const auto& p) {
-            return std::tuple(p.first.type, p.first.index, p.first.attempt, p.first.name);
+            return std::tuple(p.first.type.str(), p.first.index, p.first.attempt, p.first.name);
         });
         for (const auto& [pod, json] : pods) {
             add(pod, json);

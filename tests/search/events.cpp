@@ -35,7 +35,7 @@ void end(world& w, pod_record& pod, std::int32_t code) {
 
 void lose_labels(pod_record& pod) {
     pod.labels_complete = false;
-    pod.type.clear();
+    pod.type = "";
     pod.index = -1;
     pod.attempt = 0;
     pod.round = 0;

@@ -7,46 +7,94 @@
 
 #include "jobcore/time.hpp"
 
-#include <memory>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <utility>
 
 namespace signalbox::core {
 
-/// A text that most records do not have. Reads as a std::string; an empty one holds no memory.
-class rare_text {
+/// A text that most records do not have, or that many have in common. Reads as a std::string;
+/// copies share its memory, an empty one holds none.
+class compact_text {
 public:
-    rare_text() = default;
-    rare_text(const char* text) : rare_text(std::string_view(text)) {}
-    explicit rare_text(std::string_view text) { *this = text; }
-    rare_text(const rare_text& other) : rare_text(other.str()) {}
-    rare_text(rare_text&&) noexcept = default;
-    rare_text& operator=(const rare_text& other) { return *this = std::string_view(other.str()); }
-    rare_text& operator=(rare_text&&) noexcept = default;
-    rare_text& operator=(const char* text) { return *this = std::string_view(text); }
-    rare_text& operator=(std::string_view text) {
-        text_ = text.empty() ? nullptr : std::make_unique<const std::string>(text);
+    compact_text() = default;
+    compact_text(const char* text) : compact_text(std::string_view(text)) {}
+    explicit compact_text(std::string_view text)
+        : shared_(text.empty() ? nullptr : new shared(text)) {}
+    compact_text(const compact_text& other) : shared_(other.shared_) {
+        if (shared_ != nullptr) {
+            shared_->holders.fetch_add(1, std::memory_order_relaxed);
+        }
+    }
+    compact_text(compact_text&& other) noexcept : shared_(std::exchange(other.shared_, nullptr)) {}
+    compact_text& operator=(const compact_text& other) {
+        compact_text copy(other);
+        std::swap(shared_, copy.shared_);
         return *this;
     }
-    ~rare_text() = default;
+    compact_text& operator=(compact_text&& other) noexcept {
+        std::swap(shared_, other.shared_);
+        return *this;
+    }
+    compact_text& operator=(const char* text) { return *this = compact_text(text); }
+    compact_text& operator=(std::string_view text) { return *this = compact_text(text); }
+    ~compact_text() {
+        if (shared_ != nullptr && shared_->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+            delete shared_;
+        }
+    }
 
     /// Valid until the next assignment.
     const std::string& str() const {
         static const std::string none;
-        return text_ ? *text_ : none;
+        return shared_ != nullptr ? shared_->text : none;
     }
     operator const std::string&() const { return str(); }
     operator std::string_view() const { return str(); }
-    bool empty() const { return text_ == nullptr; }
+    bool empty() const { return shared_ == nullptr; }
     std::size_t size() const { return str().size(); }
+    /// Another one has its memory too.
+    bool is_shared() const {
+        return shared_ != nullptr && shared_->holders.load(std::memory_order_relaxed) > 1;
+    }
 
-    friend bool operator==(const rare_text& a, const rare_text& b) { return a.str() == b.str(); }
-    friend bool operator==(const rare_text& a, std::string_view b) { return a.str() == b; }
-    friend bool operator==(const rare_text& a, const char* b) { return a.str() == b; }
+    friend bool operator==(const compact_text& a, const compact_text& b) {
+        return a.shared_ == b.shared_ || a.str() == b.str();
+    }
+    friend bool operator==(const compact_text& a, std::string_view b) { return a.str() == b; }
+    friend bool operator==(const compact_text& a, const char* b) { return a.str() == b; }
 
 private:
-    std::unique_ptr<const std::string> text_;
+    struct shared {
+        explicit shared(std::string_view from) : text(from) {}
+        std::atomic<std::uint32_t> holders{1};
+        const std::string text;
+    };
+    shared* shared_ = nullptr;
+};
+
+/// Has equal texts share their memory. To be used from one thread.
+class text_pool {
+public:
+    void share(compact_text& text);
+    /// Texts that it knows: of those that nobody else holds no more than of those that somebody
+    /// does, or a few.
+    std::size_t size() const { return known_.size(); }
+
+private:
+    struct hash {
+        std::size_t operator()(const compact_text& text) const {
+            return std::hash<std::string_view>()(text);
+        }
+    };
+    std::unordered_set<compact_text, hash> known_;
+    std::size_t full_ = 0;  ///< size at which those that nobody else holds go
 };
 
 /// A point in time, or none: std::optional<instant> without the flag. The earliest instant there is

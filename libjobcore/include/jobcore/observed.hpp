@@ -36,14 +36,14 @@ std::string_view to_string(container_state state);
 
 /// A container of a Pod, by its status.
 struct container_record {
-    std::string name;
+    compact_text name;
     container_state state = container_state::unknown;
     bool init = false;
     /// The pod's annotation says that it is the training container (BEHAVIOUR.md 1.6).
     bool training = false;
     std::int32_t exit_code = 0;  ///< with state terminated only
-    rare_text reason;            ///< of the waiting or terminated state
-    rare_text message;           ///< termination message or the waiting state's, at most 4 KiB
+    compact_text reason;         ///< of the waiting or terminated state
+    compact_text message;        ///< termination message or the waiting state's, at most 4 KiB
     optional_instant started;
     optional_instant finished;
 };
@@ -51,11 +51,11 @@ struct container_record {
 /// A Pod, reduced to the facts decisions depend on.
 struct pod_record {
     std::string name;
-    std::string ns;
+    compact_text ns;
     std::string uid;
-    std::string owner_uid;  ///< UID of the controller owner reference; empty if there is none
+    compact_text owner_uid;  ///< UID of the controller owner reference; empty if there is none
     std::string resource_version;
-    std::string type;          ///< label `replica-type`; empty if missing
+    compact_text type;         ///< label `replica-type`; empty if missing
     std::int32_t index = -1;   ///< label `replica-index`; -1 if missing or malformed
     std::int32_t attempt = 0;  ///< label; 0 if missing or malformed, `gone_attempt` for `gone`
     std::int32_t round = 0;
@@ -64,21 +64,21 @@ struct pod_record {
     bool labels_complete = false;
     bool reports = false;  ///< it was made with what it takes to report (BEHAVIOUR.md 13.10)
     pod_phase phase = pod_phase::unknown;
-    bool scheduled = false;          ///< `spec.nodeName` is set
-    bool ready = false;              ///< condition Ready is True
-    bool disruption_target = false;  ///< condition DisruptionTarget is True
-    rare_text disruption_reason;     ///< of that condition, e.g. `PreemptionByScheduler`
-    rare_text disruption_message;    ///< at most 512 bytes
-    rare_text gates;                 ///< names of `spec.schedulingGates`, with commas
-    std::int32_t priority = 0;       ///< `spec.priority`
-    bool unschedulable = false;      ///< condition PodScheduled is False with reason Unschedulable
-    rare_text scheduler_message;     ///< why it is unschedulable, at most 512 bytes
-    rare_text reason;                ///< `status.reason`, e.g. `Evicted`
-    rare_text message;               ///< `status.message`, at most 512 bytes
-    rare_text node;                  ///< `spec.nodeName`
+    bool scheduled = false;           ///< `spec.nodeName` is set
+    bool ready = false;               ///< condition Ready is True
+    bool disruption_target = false;   ///< condition DisruptionTarget is True
+    compact_text disruption_reason;   ///< of that condition, e.g. `PreemptionByScheduler`
+    compact_text disruption_message;  ///< at most 512 bytes
+    compact_text gates;               ///< names of `spec.schedulingGates`, with commas
+    std::int32_t priority = 0;        ///< `spec.priority`
+    bool unschedulable = false;       ///< condition PodScheduled is False with reason Unschedulable
+    compact_text scheduler_message;   ///< why it is unschedulable, at most 512 bytes
+    compact_text reason;              ///< `status.reason`, e.g. `Evicted`
+    compact_text message;             ///< `status.message`, at most 512 bytes
+    compact_text node;                ///< `spec.nodeName`
     /// Conditions that not every pod has, a line each: `DisruptionTarget=True`; at most 1,024
     /// bytes.
-    rare_text conditions;
+    compact_text conditions;
     optional_instant creation;
     optional_instant deletion;       ///< `metadata.deletionTimestamp`
     std::int64_t grace_seconds = 0;  ///< `metadata.deletionGracePeriodSeconds`
@@ -195,6 +195,9 @@ struct child_record {
 /// Decodes a Pod (an item of a list or a watch event's object). Nothing if it is no JSON object or
 /// has no name and UID. Reads only what it needs, skipping the rest without allocation.
 std::optional<pod_record> decode_pod(std::string_view json);
+/// Has the record share with others what pods have in common: namespace, owner, type, node, names
+/// of containers.
+void share_texts(pod_record& pod, text_pool& pool);
 
 /// pod_record::content of a Pod that has no UID yet; 0 if the text is no JSON.
 std::uint64_t content_of_pod(std::string_view json);

@@ -367,7 +367,7 @@ bool pod_sink::is_failure(const container_record& init) const {
                harmless_waits.end();
     }
     return init.state == container_state::terminated && init.exit_code != 0 &&
-           !std::ranges::binary_search(sidecars_, init.name);
+           !std::ranges::binary_search(sidecars_, init.name.str());
 }
 
 /// The kubelet sorts statuses by name; people and decisions want the order of the specification.
@@ -450,6 +450,15 @@ std::optional<pod_record> decode_pod(std::string_view json) {
         return std::nullopt;
     }
     return record;
+}
+
+void share_texts(pod_record& pod, text_pool& pool) {
+    for (compact_text* text : {&pod.ns, &pod.owner_uid, &pod.type, &pod.node}) {
+        pool.share(*text);
+    }
+    for (container_record& c : pod.containers) {
+        pool.share(c.name);
+    }
 }
 
 }  // namespace signalbox::core

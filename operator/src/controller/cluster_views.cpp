@@ -25,7 +25,17 @@ child_view::child_view(const watched_kind& row, bool wanted)
       ) {}
 
 cluster_views::cluster_views(job_listener& listener, const feature_set& without)
-    : pods(&core::decode_pod, has_owner), jobs(listener) {
+    : pods(
+          [this](std::string_view json) {
+              auto pod = core::decode_pod(json);
+              if (pod) {
+                  core::share_texts(*pod, texts);
+              }
+              return pod;
+          },
+          has_owner
+      ),
+      jobs(listener) {
     for (const watched_kind& row : watched_children()) {
         children.push_back(std::make_unique<child_view>(row, is_wanted(row.kind, without)));
     }

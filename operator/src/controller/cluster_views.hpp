@@ -53,6 +53,7 @@ struct cluster_views {
     /// `without`: features whose kinds are not looked at. `listener` must outlive this.
     cluster_views(job_listener& listener, const feature_set& without);
 
+    core::text_pool texts;  ///< of pods
     pod_store pods;
     std::vector<std::unique_ptr<child_view>> children;
     job_table jobs;

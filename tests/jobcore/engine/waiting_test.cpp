@@ -19,7 +19,7 @@ TEST_CASE("[behaviour 1.9] a pod that lost its labels is an older one: replaced"
     auto& pod = w.pod("node", 1);
     const std::string uid = pod.uid;
     pod.labels_complete = false;
-    pod.type.clear();
+    pod.type = "";
     pod.index = -1;
     pod.attempt = 0;
     w.settle();

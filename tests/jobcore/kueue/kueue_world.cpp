@@ -334,7 +334,7 @@ std::vector<std::string> kueue_world::pods() const {
     for (const object& o : objects_) {
         const auto pod = o.kind == core::object_kind::pod ? core::decode_pod(o.json) : std::nullopt;
         if (pod && !pod->deletion) {
-            out.push_back(pod->type + "-" + std::to_string(pod->index));
+            out.push_back(pod->type.str() + "-" + std::to_string(pod->index));
         }
     }
     std::ranges::sort(out);

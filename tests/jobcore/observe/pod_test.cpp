@@ -77,7 +77,7 @@ TEST_CASE("[behaviour 1.6] the annotation marks one regular container", "[observ
     const auto marked = [&](const std::string& annotations) {
         std::string out;
         for (const auto& c : decoded(pod_json(annotations, spec, status)).containers) {
-            out += c.training ? c.name + (c.init ? " (init)" : "") : "";
+            out += c.training ? c.name.str() + (c.init ? " (init)" : "") : "";
         }
         return out;
     };

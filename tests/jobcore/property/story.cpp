@@ -173,7 +173,7 @@ void ask_deletion(const cluster& c, pod_record& pod, std::uint32_t grace) {
 void lose_labels(pod_record& pod, std::uint32_t which) {
     pod.labels_complete = false;
     if (which % 2 == 0) {
-        pod.type.clear();
+        pod.type = "";
         pod.index = -1;
     }
     if (which % 3 == 0 || pod.attempt < 0) {
