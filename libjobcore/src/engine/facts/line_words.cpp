@@ -58,6 +58,14 @@ bool is_refusal_of_shell(std::string_view line) {
 
 }  // namespace
 
+std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view blanks = " \t\r\n";
+    const std::size_t first = text.find_first_not_of(blanks);
+    return first == std::string_view::npos
+               ? std::string_view()
+               : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
 std::string_view take_pod(std::string_view& line) {
     const std::size_t colon = line.find(": ");
     const auto name = line.substr(0, std::min(colon, line.size()));

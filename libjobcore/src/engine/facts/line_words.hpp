@@ -12,6 +12,8 @@ namespace signalbox::core::engine {
 
 inline constexpr std::string_view digits = "0123456789";
 
+/// Without blanks and line breaks at its ends.
+std::string_view trimmed(std::string_view text);
 /// Takes `<pod>: ` off the front, as pdsh puts it there.
 std::string_view take_pod(std::string_view& line);
 /// Takes `[rank3]: ` off the front; torch leaves out the blank of an empty line.

@@ -5,6 +5,7 @@
 #include "engine/facts/line_words.hpp"
 #include "engine/facts/pod_facts.hpp"
 #include "engine/facts/signals.hpp"
+#include "engine/facts/torchrun_report.hpp"
 #include "jobcore/evidence.hpp"
 #include "jobcore/strings.hpp"
 #include "json/json.hpp"
@@ -12,10 +13,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <iterator>
-#include <map>
 #include <utility>
 
 namespace signalbox::core {
@@ -23,18 +22,10 @@ namespace engine {
 namespace {
 
 constexpr std::size_t note_limit = 1024;
-constexpr std::string_view blanks = " \t\r\n";
 /// What a kubelet takes of a log under FallbackToLogsOnError.
 constexpr std::size_t kubelet_tail = 2048;
 /// With what our bootstrap begins what it says.
 constexpr std::string_view bootstrap_prefix = "signalbox: ";
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(blanks);
-    return first == std::string_view::npos
-               ? std::string_view()
-               : text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
 
 /// torchrun writes `{"message": {"message": ..., "errorCode": ...}}`, or a plain text as `message`.
 std::optional<termination_note> read_error_file(std::string_view message) {
@@ -65,35 +56,6 @@ std::optional<termination_note> read_error_file(std::string_view message) {
         note.error_code = code->GetInt();
     }
     return note;
-}
-
-/// `exitcode  : -9 (pid: 45)` among the lines of a report; empty if it has none of that name.
-std::string_view field_of(std::string_view report, std::string_view name) {
-    while (!report.empty()) {
-        const std::size_t end = report.find('\n');
-        const std::string_view line = trimmed(report.substr(0, end));
-        const std::size_t colon = line.find(':');
-        if (colon != std::string_view::npos && trimmed(line.substr(0, colon)) == name) {
-            return trimmed(line.substr(colon + 1));
-        }
-        report.remove_prefix(end == std::string_view::npos ? report.size() : end + 1);
-    }
-    return {};
-}
-
-std::optional<std::int32_t> leading_number(std::string_view text) {
-    std::int32_t n = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-    return error == std::errc{} ? std::optional(n) : std::nullopt;
-}
-
-/// As rfind, which compares at every byte: many pods that fail at once leave megabytes.
-std::size_t find_last(std::string_view text, std::string_view what) {
-    std::size_t last = text.npos;
-    for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) {
-        last = at;
-    }
-    return last;
 }
 
 /// The last line of the traceback, which names the error.
@@ -163,142 +125,6 @@ std::string silent_end(
     return printable_tail((who.empty() ? "a rank" : who) + " failed; its log says why");
 }
 
-/// A negative code is a signal; shells and kubelets say 128 + n.
-std::int32_t code_of_shells(std::int32_t code) {
-    return code < 0 && code > -128 ? 128 - code : code;
-}
-
-/// Python exits with 1 after an error, which it names; 143 and 134 are how victims end.
-bool is_victims_code(std::int32_t code) {
-    constexpr std::int32_t terminated = 143, aborted = 134;
-    return code <= 1 || code == terminated || code == aborted;
-}
-
-/// One of those that torchrun's reports list, the one that it takes for the cause among them.
-struct failed_rank {
-    std::optional<std::int32_t> rank;
-    std::string_view host;
-    std::int32_t code = 1;
-    std::string_view line;  ///< that of the code
-    /// The less, the nearer to the cause.
-    int distance() const {
-        constexpr std::int32_t killed = 137;
-        return is_victims_code(code) ? 3 : code == killed ? 0 : crash_signal(code) != 0 ? 1 : 2;
-    }
-};
-
-/// ` : -9 (pid: 45)`, wherever in a line: with that a report tells how a rank ended. What stands
-/// before it may be of another report, whose lines were cut in between.
-std::optional<std::int32_t> read_exit_code(std::string_view line) {
-    const auto before_number = [&](std::size_t end) {
-        const std::size_t last = line.substr(0, end).find_last_not_of(digits);
-        const bool negative = last != line.npos && line[last] == '-';
-        return last == line.npos ? 0 : negative ? last : last + 1;
-    };
-    for (std::size_t at = line.find(" (pid: "); at != line.npos;
-         at = line.find(" (pid: ", at + 1)) {
-        const std::size_t number = before_number(at);
-        const auto head = line.substr(0, number);
-        if (head == ": " || head.ends_with(" : ")) {
-            return leading_number(line.substr(number));
-        }
-    }
-    return std::nullopt;
-}
-
-/// How ranks ended by all of torchrun's reports in a text.
-struct ends_of_ranks {
-    std::optional<failed_rank> own;  ///< the nearest to the cause that ended in a way of its own
-    /// Lines of two reports lie in between each other: whose a code is cannot be said.
-    bool mixed = false;
-    std::map<std::int32_t, std::string_view> hosts;
-
-    /// Where an error comes from: its line says so, or a report does.
-    std::string_view place_of(const error_line& line) const {
-        const auto host = line.rank ? hosts.find(*line.rank) : hosts.end();
-        return line.pod.empty() && host != hosts.end() ? host->second : line.pod;
-    }
-};
-
-/// Goes through reports line by line.
-class ends_reader {
-public:
-    void read(std::string_view line) {
-        line = trimmed(line);
-        const std::size_t colon = line.find(':');
-        const auto name = trimmed(line.substr(0, colon));
-        const auto value =
-            colon == line.npos ? std::string_view() : trimmed(line.substr(colon + 1));
-        if (line.starts_with("host      :")) {
-            begin(part::host);
-            now_.host = value;
-        } else if (name == "rank" && value.find("(local_rank: ") != value.npos) {
-            begin(part::rank);
-            now_.rank = leading_number(value);
-            if (now_.rank && !now_.host.empty()) {
-                hosts_.emplace(*now_.rank, now_.host);
-            }
-        } else if (const auto code = name == "exitcode" ? leading_number(value) : read_exit_code(line)) {
-            end_entry(line, code_of_shells(*code));
-        }
-    }
-    ends_of_ranks take() && {
-        if (own_ && mixed_) {
-            own_->rank.reset();
-            own_->host = {};
-        }
-        if (mixed_hosts_) {
-            hosts_.clear();
-        }
-        return {own_, mixed_, std::move(hosts_)};
-    }
-
-private:
-    enum class part { none, host, rank, code };
-
-    /// Host, rank and code come in that order; old reports have no host.
-    void begin(part next) {
-        const bool goes_on = next == part::rank && before_ == part::host;
-        const bool cut = before_ == part::rank || (before_ == part::host && !goes_on);
-        mixed_ = mixed_ || cut;
-        mixed_hosts_ = mixed_hosts_ || (before_ == part::host && !goes_on);
-        now_ = goes_on ? now_ : failed_rank();
-        before_ = next;
-    }
-
-    /// A text may begin in the middle of a report.
-    void end_entry(std::string_view line, std::int32_t code) {
-        mixed_ = mixed_ || (before_ != part::rank && before_ != part::none);
-        now_.code = code;
-        now_.line = line;
-        if (now_.distance() < (own_ ? own_->distance() : 3)) {
-            own_ = now_;
-        }
-        now_ = failed_rank();
-        before_ = part::code;
-    }
-
-    part before_ = part::none;
-    failed_rank now_;
-    std::optional<failed_rank> own_;
-    bool mixed_ = false;
-    std::map<std::int32_t, std::string_view> hosts_;  ///< by rank
-    bool mixed_hosts_ = false;
-};
-
-ends_of_ranks read_ends(std::string_view text) {
-    ends_reader reader;
-    // Each entry of a report has these words.
-    if (text.find("(local_rank: ") != text.npos) {
-        while (!text.empty()) {
-            const std::size_t end = text.find('\n');
-            reader.read(text.substr(0, end));
-            text.remove_prefix(end == text.npos ? text.size() : end + 1);
-        }
-    }
-    return std::move(reader).take();
-}
-
 /// Which rank torchrun saw first is chance, a victim where another one was killed: one that ended
 /// in a way of its own is told where nobody names an error that follows from no other.
 void tell_own_end(
@@ -364,28 +190,21 @@ error_line read_traceback(std::string_view report, std::string_view message) {
 std::optional<termination_note> read_failure_report(
     std::string_view message, std::string_view pod
 ) {
-    constexpr std::string_view head = "Root Cause (first observed failure):";
-    const std::size_t start = find_last(message, head);
-    if (start == std::string_view::npos) {
+    const auto report = find_failure_report(message);
+    if (!report) {
         return std::nullopt;
     }
-    std::string_view report = message.substr(start + head.size());
-    report = report.substr(0, report.find("\n===="));
-    const auto rank = leading_number(field_of(report, "rank"));
-    const auto code = leading_number(field_of(report, "exitcode"));
-    if (!rank || !code) {
-        return std::nullopt;
-    }
+    const auto& [start, first, text, root] = *report;
     termination_note note;
-    note.error_code = code_of_shells(*code);
+    note.error_code = root.code;
     const ends_of_ranks ends = read_ends(message);
-    const std::string_view host = ends.mixed ? std::string_view() : field_of(report, "host");
-    const auto who = ends.mixed ? std::optional<std::int32_t>() : rank;
-    error_line told = read_traceback(report, message);
+    const std::string_view host = ends.mixed ? std::string_view() : root.host;
+    const auto who = ends.mixed ? std::optional<std::int32_t>() : root.rank;
+    error_line told = read_traceback(text, message);
     std::optional<error_line> other;
     if (told.text.empty()) {
-        other = find_error_line(message.substr(0, start), *rank);
-        if (other && is_of_report(*other, message.find(head) == start)) {
+        other = find_error_line(message.substr(0, start), root.rank);
+        if (other && is_of_report(*other, first == start)) {
             told = *other;
             other.reset();
         }
@@ -402,7 +221,7 @@ std::optional<termination_note> read_failure_report(
     }
     // A launcher's log has a report of each node: the last one may be of a node that suffered. A
     // rank that names no error may have been stopped because of another one that does.
-    const bool stopped = is_victims_code(*note.error_code);
+    const bool stopped = is_victims_code(root.code);
     const bool of_any = other && !other->secondary && (!other->rank || stopped);
     const auto cause = of_any ? other : note.secondary ? find_error_line(message) : std::nullopt;
     if (cause && !cause->secondary) {

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/facts/torchrun_report.hpp"
+
+#include "engine/facts/line_words.hpp"
+#include "engine/facts/pod_facts.hpp"
+
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+namespace signalbox::core::engine {
+namespace {
+
+/// `exitcode  : -9 (pid: 45)` among the lines of a report; empty if it has none of that name.
+std::string_view field_of(std::string_view report, std::string_view name) {
+    while (!report.empty()) {
+        const std::size_t end = report.find('\n');
+        const std::string_view line = trimmed(report.substr(0, end));
+        const std::size_t colon = line.find(':');
+        if (colon != std::string_view::npos && trimmed(line.substr(0, colon)) == name) {
+            return trimmed(line.substr(colon + 1));
+        }
+        report.remove_prefix(end == std::string_view::npos ? report.size() : end + 1);
+    }
+    return {};
+}
+
+std::optional<std::int32_t> leading_number(std::string_view text) {
+    std::int32_t n = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+    return error == std::errc{} ? std::optional(n) : std::nullopt;
+}
+
+/// As rfind, which compares at every byte: many pods that fail at once leave megabytes.
+std::size_t find_last(std::string_view text, std::string_view what) {
+    std::size_t last = text.npos;
+    for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) {
+        last = at;
+    }
+    return last;
+}
+
+/// A negative code is a signal; shells and kubelets say 128 + n.
+std::int32_t code_of_shells(std::int32_t code) {
+    return code < 0 && code > -128 ? 128 - code : code;
+}
+
+/// ` : -9 (pid: 45)`, wherever in a line: with that a report tells how a rank ended. What stands
+/// before it may be of another report, whose lines were cut in between.
+std::optional<std::int32_t> read_exit_code(std::string_view line) {
+    const auto before_number = [&](std::size_t end) {
+        const std::size_t last = line.substr(0, end).find_last_not_of(digits);
+        const bool negative = last != line.npos && line[last] == '-';
+        return last == line.npos ? 0 : negative ? last : last + 1;
+    };
+    for (std::size_t at = line.find(" (pid: "); at != line.npos;
+         at = line.find(" (pid: ", at + 1)) {
+        const std::size_t number = before_number(at);
+        const auto head = line.substr(0, number);
+        if (head == ": " || head.ends_with(" : ")) {
+            return leading_number(line.substr(number));
+        }
+    }
+    return std::nullopt;
+}
+
+/// Goes through reports line by line.
+class ends_reader {
+public:
+    void read(std::string_view line) {
+        line = trimmed(line);
+        const std::size_t colon = line.find(':');
+        const auto name = trimmed(line.substr(0, colon));
+        const auto value =
+            colon == line.npos ? std::string_view() : trimmed(line.substr(colon + 1));
+        if (line.starts_with("host      :")) {
+            begin(part::host);
+            now_.host = value;
+        } else if (name == "rank" && value.find("(local_rank: ") != value.npos) {
+            begin(part::rank);
+            now_.rank = leading_number(value);
+            if (now_.rank && !now_.host.empty()) {
+                hosts_.emplace(*now_.rank, now_.host);
+            }
+        } else if (const auto code = name == "exitcode" ? leading_number(value) : read_exit_code(line)) {
+            end_entry(line, code_of_shells(*code));
+        }
+    }
+    ends_of_ranks take() && {
+        if (own_ && mixed_) {
+            own_->rank.reset();
+            own_->host = {};
+        }
+        if (mixed_hosts_) {
+            hosts_.clear();
+        }
+        return {own_, mixed_, std::move(hosts_)};
+    }
+
+private:
+    enum class part { none, host, rank, code };
+
+    /// Host, rank and code come in that order; old reports have no host.
+    void begin(part next) {
+        const bool goes_on = next == part::rank && before_ == part::host;
+        const bool cut = before_ == part::rank || (before_ == part::host && !goes_on);
+        mixed_ = mixed_ || cut;
+        mixed_hosts_ = mixed_hosts_ || (before_ == part::host && !goes_on);
+        now_ = goes_on ? now_ : failed_rank();
+        before_ = next;
+    }
+
+    /// A text may begin in the middle of a report.
+    void end_entry(std::string_view line, std::int32_t code) {
+        mixed_ = mixed_ || (before_ != part::rank && before_ != part::none);
+        now_.code = code;
+        now_.line = line;
+        if (now_.distance() < (own_ ? own_->distance() : 3)) {
+            own_ = now_;
+        }
+        now_ = failed_rank();
+        before_ = part::code;
+    }
+
+    part before_ = part::none;
+    failed_rank now_;
+    std::optional<failed_rank> own_;
+    bool mixed_ = false;
+    std::map<std::int32_t, std::string_view> hosts_;  ///< by rank
+    bool mixed_hosts_ = false;
+};
+
+}  // namespace
+
+int failed_rank::distance() const {
+    constexpr std::int32_t killed = 137;
+    return is_victims_code(code) ? 3 : code == killed ? 0 : crash_signal(code) != 0 ? 1 : 2;
+}
+
+ends_of_ranks read_ends(std::string_view text) {
+    ends_reader reader;
+    // Each entry of a report has these words.
+    if (text.find("(local_rank: ") != text.npos) {
+        while (!text.empty()) {
+            const std::size_t end = text.find('\n');
+            reader.read(text.substr(0, end));
+            text.remove_prefix(end == text.npos ? text.size() : end + 1);
+        }
+    }
+    return std::move(reader).take();
+}
+
+std::optional<failure_report> find_failure_report(std::string_view text) {
+    constexpr std::string_view head = "Root Cause (first observed failure):";
+    failure_report out;
+    out.start = find_last(text, head);
+    if (out.start == text.npos) {
+        return std::nullopt;
+    }
+    out.first = text.find(head);
+    out.text = text.substr(out.start + head.size());
+    out.text = out.text.substr(0, out.text.find("\n===="));
+    out.root.rank = leading_number(field_of(out.text, "rank"));
+    const auto code = leading_number(field_of(out.text, "exitcode"));
+    if (!out.root.rank || !code) {
+        return std::nullopt;
+    }
+    out.root.code = code_of_shells(*code);
+    out.root.host = field_of(out.text, "host");
+    return out;
+}
+
+}  // namespace signalbox::core::engine

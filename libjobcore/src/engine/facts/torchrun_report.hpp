@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The reports with which torchrun ends (torch.distributed.elastic, ChildFailedError): which ranks
+// ended, how, and which of them it takes for the cause (BEHAVIOUR.md 3.9). A launcher of several
+// nodes has one of each in its log, in pieces that may lie in between each other.
+#pragma once
+
+#include "engine/facts/error_lines.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace signalbox::core::engine {
+
+/// Python exits with 1 after an error, which it names; 143 and 134 are how victims end.
+inline bool is_victims_code(std::int32_t code) {
+    constexpr std::int32_t terminated = 143, aborted = 134;
+    return code <= 1 || code == terminated || code == aborted;
+}
+
+/// One of those that the reports list, the one that torchrun takes for the cause among them. Views
+/// into the text it was read from.
+struct failed_rank {
+    std::optional<std::int32_t> rank;
+    std::string_view host;
+    std::int32_t code = 1;  ///< as shells say it: 128 + n of a signal
+    std::string_view line;  ///< that of the code
+    /// The less, the nearer to the cause.
+    int distance() const;
+};
+
+/// How ranks ended by all of the reports in a text.
+struct ends_of_ranks {
+    std::optional<failed_rank> own;  ///< the nearest to the cause that ended in a way of its own
+    /// Lines of two reports lie in between each other: whose a code is cannot be said.
+    bool mixed = false;
+    std::map<std::int32_t, std::string_view> hosts;
+
+    /// Where an error comes from: its line says so, or a report does.
+    std::string_view place_of(const error_line& line) const {
+        const auto host = line.rank ? hosts.find(*line.rank) : hosts.end();
+        return line.pod.empty() && host != hosts.end() ? host->second : line.pod;
+    }
+};
+ends_of_ranks read_ends(std::string_view text);
+
+/// The last report of a text.
+struct failure_report {
+    std::size_t start = 0;  ///< where its root cause begins
+    std::size_t first = 0;  ///< where that of the first report does
+    std::string_view text;  ///< what it says of it
+    failed_rank root;
+};
+/// Nothing: there is none, or its root cause cannot be read.
+std::optional<failure_report> find_failure_report(std::string_view text);
+
+}  // namespace signalbox::core::engine
