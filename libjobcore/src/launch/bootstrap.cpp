@@ -402,6 +402,11 @@ function told_with_place() {
     if (!open[from]) forget_place()
 }
 function forget_place() { place[from] = ""; mixed[from] = 0 }
+# Of reports of several nodes the last; of those that end in the same way that of the lowest rank.
+function end_report() {
+    if (last_report && root_code == last_code && last_rank < root_rank) return
+    last_report = report; last_rank = root_rank; last_code = root_code
+}
 function is_refusal(line) { return line ~ /: can.t open file ./ || line ~ /^[^ :]+: error: / || line ~ /^Fatal Python error: / || line ~ /: (command )?not found$/ }
 function is_death(line) { return line ~ / exits with return code = (-(4|7|8|9|11)|[2-9]|[1-9][0-9]+)$/ || line ~ /: line [0-9]+: +[0-9]+ (Killed|Aborted|Bus error|Segmentation fault)/ || line ~ /: Assertion `.*. failed[.]$/ }
 # With tracebacks of several ranks in between each other, a name alone may be the text of one of them.
@@ -423,8 +428,14 @@ function ends_traceback(line) { return is_error(line) || (open[from] == 1 && lin
     }
     if (body ~ /^Failures:/) { listed = 1; next }
     if (listed && body ~ /^[- ]|^\[[0-9]+\]:/) { if (body ~ /^-/) listed = 0; next }
-    if (body ~ /^Root Cause \(first observed failure\):/) { report = ""; lines = 25 }
-    if (lines > 0) { if (body ~ /^====/) lines = 1; report = report cut(body, 200) "\n"; lines-- }
+    if (body ~ /^Root Cause \(first observed failure\):/) { end_report(); report = ""; lines = 25 }
+    if (lines > 0) {
+        if (body ~ /^====/) lines = 1
+        if (match(body, /^  rank +: /)) root_rank = substr(body, RLENGTH + 1) + 0
+        if (match(body, /^  exitcode +: /)) root_code = substr(body, RLENGTH + 1) + 0
+        report = report cut(body, 200) "\n"
+        lines--
+    }
     else if (body ~ /^Traceback \(most recent call last\)/) { if (open[from]) mixed[from] = 1; else forget_place(); open[from]++ }
     else if (body ~ /^ *File ".*", line [0-9]/) note_place($0)
     else if (open[from] ? ends_traceback(body) : (ranked || place[from]) && is_error(body)) told_with_place()
@@ -440,7 +451,8 @@ function ends_traceback(line) { return is_error(line) || (open[from] == 1 && lin
 END {
     for (i = 1; i <= errors; i++) text = text text_of[i]
     for (i = 1; i <= errors; i++) if (key_of[i] != "") { text = text entry_of[rank_of[i]]; entry_of[rank_of[i]] = "" }
-    printf "%s%s%s%s%s", refused, died, text, ends, report
+    end_report()
+    printf "%s%s%s%s%s", refused, died, text, ends, last_report
 }'
 
 # The log goes on as it comes, by way of file descriptor 3; a copy of it is read. An image without these

@@ -123,6 +123,23 @@ TEST_CASE("[behaviour 3.9] of ranks that say the same the lowest is told, whiche
     CHECK(judge_log("", "launcher-0", log + reports[0]).text == said);
 }
 
+TEST_CASE("[behaviour 3.9] of ranks that say nothing and end in the same way the lowest is told") {
+    const int code = GENERATE(1, 3, -11);
+    const int root = GENERATE(0, 1);
+    const int other_root = GENERATE(2, 3);
+    const std::string reports[] = {report(0, root, code, code), report(1, other_root, code, code)};
+    // Where no way is one's own, which rank of a node was first is all that there is to go by.
+    const std::string who = "rank " + std::to_string(code == 1 ? root : 0) + " on worker-0";
+    const std::string said =
+        who + (code == -11 ? ": killed by signal 11, SIGSEGV" : " failed; its log says why");
+    CHECK(judge_log("", "launcher-0", reports[0] + reports[1]).text == said);
+    CHECK(judge_log("", "launcher-0", reports[1] + reports[0]).text == said);
+
+    // Another way is no equal.
+    const std::string other = report(1, other_root, 5, 5) + report(0, root, 1, 1);
+    CHECK(judge_log("", "launcher-0", other).text == "rank 2 on worker-1 failed; its log says why");
+}
+
 TEST_CASE("[behaviour 3.9] where a rank is, a report of any node says") {
     const std::string error =
         "[rank1]: Traceback (most recent call last):\n[rank1]:   File \"/code/train.py\", line 57, "

@@ -489,6 +489,28 @@ Root Cause (first observed failure):
 ====
 )");
 
+        // Which report comes last is chance where ranks ended in the same way.
+        const auto report_of = [](int rank, int code) {
+            return "Root Cause (first observed failure):\n[0]:\n  host      : w-0\n  rank      : " +
+                   std::to_string(rank) +
+                   " (local_rank: 0)\n  exitcode  : " + std::to_string(code) +
+                   " (pid: 335)\n====\n";
+        };
+        const std::pair<std::vector<std::string>, std::string> orders[] = {
+            {{report_of(2, 1), report_of(0, 1), report_of(4, 1)}, report_of(0, 1)},
+            {{report_of(2, 1), report_of(4, 1), report_of(0, 1)}, report_of(0, 1)},
+            {{report_of(0, 0), report_of(2, 1)}, report_of(2, 1)}};
+        for (const auto& [nodes, told] : orders) {
+            const pod_folder several(cifar());
+            std::string log;
+            for (const std::string& node : nodes) {
+                log += node;
+            }
+            several.stub("deepspeed", "cat <<'END'\n" + log + "END\nexit 1\n");
+            CHECK(run(several.line(shell, "launcher")).code == 1);
+            CHECK(several.read("termination") == told);
+        }
+
         const pod_folder quiet(cifar());
         quiet.stub("deepspeed", "echo no reason\nexit 3\n");
         CHECK(run(quiet.line(shell, "launcher")).code == 3);

@@ -114,8 +114,9 @@ void tell(
 }
 
 /// Of several reports each is of a node; a line without a rank may be of any of them.
-bool is_of_report(const error_line& line, bool one_report) {
-    return line.rank ? line.of_asked : one_report && !line.several;
+bool is_of_report(const error_line& line, bool several) {
+    const bool of_victim = several && line.secondary;
+    return line.rank ? line.of_asked || of_victim : !several && !line.several;
 }
 
 std::string silent_end(
@@ -194,28 +195,28 @@ std::optional<termination_note> read_failure_report(
     if (!report) {
         return std::nullopt;
     }
-    const auto& [start, first, text, root] = *report;
+    const auto& [start, text, root, several, lowest] = *report;
     termination_note note;
     note.error_code = root.code;
     const ends_of_ranks ends = read_ends(message);
-    const std::string_view host = ends.mixed ? std::string_view() : root.host;
-    const auto who = ends.mixed ? std::optional<std::int32_t>() : root.rank;
+    const failed_rank who = ends.mixed ? failed_rank() : lowest;
     error_line told = read_traceback(text, message);
     std::optional<error_line> other;
     if (told.text.empty()) {
-        other = find_error_line(message.substr(0, start), root.rank);
-        if (other && is_of_report(*other, first == start)) {
+        const auto asked = several ? std::nullopt : root.rank;
+        other = find_error_line(message.substr(0, start), asked);
+        if (other && is_of_report(*other, several)) {
             told = *other;
             other.reset();
         }
     }
     note.secondary = told.text.empty() ? is_secondary(message) : told.secondary;
-    note.text = silent_end(who, host, pod);
-    note.rank = who;
+    note.text = silent_end(who.rank, who.host, pod);
+    note.rank = who.rank;
     if (!told.text.empty()) {
-        const auto whose = told.rank ? told.rank : who;
-        const bool of_report = !told.rank && told.pod.empty();
-        const std::string_view on = of_report ? host : ends.place_of(told);
+        const bool of_report = !told.rank && !ends.mixed;
+        const auto whose = of_report ? root.rank : told.rank;
+        const auto on = of_report && told.pod.empty() ? root.host : ends.place_of(told);
         tell(told, whose, on, message, pod, note);
         tell_signal(whose, on, pod, note);
     }

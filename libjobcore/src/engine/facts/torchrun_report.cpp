@@ -31,18 +31,14 @@ std::optional<std::int32_t> leading_number(std::string_view text) {
     return error == std::errc{} ? std::optional(n) : std::nullopt;
 }
 
-/// As rfind, which compares at every byte: many pods that fail at once leave megabytes.
-std::size_t find_last(std::string_view text, std::string_view what) {
-    std::size_t last = text.npos;
-    for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) {
-        last = at;
-    }
-    return last;
-}
-
 /// A negative code is a signal; shells and kubelets say 128 + n.
 std::int32_t code_of_shells(std::int32_t code) {
     return code < 0 && code > -128 ? 128 - code : code;
+}
+
+/// Of those that end in the same way, who was seen first is chance.
+bool is_lower(const failed_rank& a, const failed_rank& b) {
+    return a.code == b.code && a.rank && b.rank && *a.rank < *b.rank;
 }
 
 /// ` : -9 (pid: 45)`, wherever in a line: with that a report tells how a rank ended. What stands
@@ -115,7 +111,7 @@ private:
         mixed_ = mixed_ || (before_ != part::rank && before_ != part::none);
         now_.code = code;
         now_.line = line;
-        if (now_.distance() < (own_ ? own_->distance() : 3)) {
+        if (now_.distance() < (own_ ? own_->distance() : 3) || (own_ && is_lower(now_, *own_))) {
             own_ = now_;
         }
         now_ = failed_rank();
@@ -129,6 +125,18 @@ private:
     std::map<std::int32_t, std::string_view> hosts_;  ///< by rank
     bool mixed_hosts_ = false;
 };
+
+std::optional<failed_rank> read_root(std::string_view report) {
+    failed_rank out;
+    out.rank = leading_number(field_of(report, "rank"));
+    const auto code = leading_number(field_of(report, "exitcode"));
+    if (!out.rank || !code) {
+        return std::nullopt;
+    }
+    out.code = code_of_shells(*code);
+    out.host = field_of(report, "host");
+    return out;
+}
 
 }  // namespace
 
@@ -153,20 +161,24 @@ ends_of_ranks read_ends(std::string_view text) {
 std::optional<failure_report> find_failure_report(std::string_view text) {
     constexpr std::string_view head = "Root Cause (first observed failure):";
     failure_report out;
-    out.start = find_last(text, head);
-    if (out.start == text.npos) {
+    const std::size_t first = text.find(head);
+    std::optional<failed_rank> root;
+    for (std::size_t at = first; at != text.npos;) {
+        const std::size_t begin = at + head.size();
+        const std::size_t next = text.find(head, begin);
+        out.start = at;
+        out.text = text.substr(begin, next == text.npos ? next : next - begin);
+        out.text = out.text.substr(0, out.text.find("\n===="));
+        root = read_root(out.text);
+        out.lowest = !root || is_lower(out.lowest, *root) ? out.lowest : *root;
+        at = next;
+    }
+    if (!root) {
         return std::nullopt;
     }
-    out.first = text.find(head);
-    out.text = text.substr(out.start + head.size());
-    out.text = out.text.substr(0, out.text.find("\n===="));
-    out.root.rank = leading_number(field_of(out.text, "rank"));
-    const auto code = leading_number(field_of(out.text, "exitcode"));
-    if (!out.root.rank || !code) {
-        return std::nullopt;
-    }
-    out.root.code = code_of_shells(*code);
-    out.root.host = field_of(out.text, "host");
+    out.several = first != out.start;
+    out.root = *root;
+    out.lowest = is_lower(out.lowest, *root) ? out.lowest : *root;
     return out;
 }
 

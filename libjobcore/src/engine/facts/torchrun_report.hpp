@@ -34,7 +34,8 @@ struct failed_rank {
 
 /// How ranks ended by all of the reports in a text.
 struct ends_of_ranks {
-    std::optional<failed_rank> own;  ///< the nearest to the cause that ended in a way of its own
+    /// The nearest to the cause that ended in a way of its own, the lowest of equals.
+    std::optional<failed_rank> own;
     /// Lines of two reports lie in between each other: whose a code is cannot be said.
     bool mixed = false;
     std::map<std::int32_t, std::string_view> hosts;
@@ -47,14 +48,15 @@ struct ends_of_ranks {
 };
 ends_of_ranks read_ends(std::string_view text);
 
-/// The last report of a text.
+/// The last report of a text; which of several that is, is chance.
 struct failure_report {
     std::size_t start = 0;  ///< where its root cause begins
-    std::size_t first = 0;  ///< where that of the first report does
     std::string_view text;  ///< what it says of it
     failed_rank root;
+    bool several = false;
+    failed_rank lowest;  ///< of the roots of all reports that end as this one does
 };
-/// Nothing: there is none, or its root cause cannot be read.
+/// Nothing: there is none, or the root cause of the last cannot be read.
 std::optional<failure_report> find_failure_report(std::string_view text);
 
 }  // namespace signalbox::core::engine
