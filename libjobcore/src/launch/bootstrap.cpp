@@ -449,9 +449,13 @@ function ends_traceback(line) { return is_error(line) || (open[from] == 1 && lin
     }
 }
 END {
-    for (i = 1; i <= errors; i++) text = text text_of[i]
-    for (i = 1; i <= errors; i++) if (key_of[i] != "") { text = text entry_of[rank_of[i]]; entry_of[rank_of[i]] = "" }
     end_report()
+    for (i = 1; i <= errors; i++) text = text text_of[i]
+    for (i = 1; i <= errors; i++) {
+        if (key_of[i] == "" || length(refused died text ends last_report entry_of[rank_of[i]]) > 4000) continue
+        ends = entry_of[rank_of[i]] ends
+        entry_of[rank_of[i]] = ""
+    }
     printf "%s%s%s%s%s", refused, died, text, ends, last_report
 }'
 

@@ -407,45 +407,6 @@ w-1: [rank1]: OSError: 3
             CHECK(died.read("termination") == lines + "\n");
         }
 
-        // Of ranks that say the same the lowest two, whichever come first.
-        const auto raised = [](const std::string& who, int rank, int line, const std::string& error
-                            ) {
-            const std::string name = who + "[rank" + std::to_string(rank) + "]: ";
-            const std::string place =
-                name + "  File \"train.py\", line " + std::to_string(line) + ", in step\n";
-            return std::pair(
-                name + "Traceback (most recent call last):\n" + place + name + "    x\n",
-                place + name + error + "\n"
-            );
-        };
-        const auto all = [](const std::pair<std::string, std::string>& one) {
-            return one.first + one.second.substr(one.second.find('\n') + 1);
-        };
-        const std::string who = GENERATE("", "w-1: ");
-        const pod_folder alike(cifar());
-        std::string log;
-        for (const int rank : {5, 13, 7, 1, 12, 9, 2, 0, 11, 10}) {
-            log +=
-                all(raised(who, rank, 57, "DistBackendError: NCCL error 1" + std::to_string(rank)));
-            log += who + "[rank" + std::to_string(rank) + "]: Last error:\n" + who + "[rank" +
-                   std::to_string(rank) + "]: words\n";
-        }
-        log += all(raised(who, 2, 58, "DistBackendError: NCCL error 3"));
-        log += all(raised(who, 8, 57, "ValueError: 3"));
-        alike.stub("deepspeed", "cat <<'END'\n" + log + "END\nexit 1\n");
-        CHECK(run(alike.line(shell, "launcher")).code == 1);
-        const auto told = [&](int rank) {
-            const std::string name = who + "[rank" + std::to_string(rank) + "]: ";
-            return raised(who, rank, 57, "DistBackendError: NCCL error 1" + std::to_string(rank))
-                       .second +
-                   name + "Last error:\n" + name + "words\n";
-        };
-        CHECK(
-            alike.read("termination") ==
-            told(0) + told(1) + raised(who, 2, 58, "DistBackendError: NCCL error 3").second +
-                raised(who, 8, 57, "ValueError: 3").second
-        );
-
         // Of torchrun's reports of several nodes the last, and who ended in a way of his own.
         const pod_folder reports(cifar());
         reports.stub("deepspeed", R"(cat <<'END'
@@ -488,28 +449,6 @@ Root Cause (first observed failure):
   exitcode  : -9 (pid: 336)
 ====
 )");
-
-        // Which report comes last is chance where ranks ended in the same way.
-        const auto report_of = [](int rank, int code) {
-            return "Root Cause (first observed failure):\n[0]:\n  host      : w-0\n  rank      : " +
-                   std::to_string(rank) +
-                   " (local_rank: 0)\n  exitcode  : " + std::to_string(code) +
-                   " (pid: 335)\n====\n";
-        };
-        const std::pair<std::vector<std::string>, std::string> orders[] = {
-            {{report_of(2, 1), report_of(0, 1), report_of(4, 1)}, report_of(0, 1)},
-            {{report_of(2, 1), report_of(4, 1), report_of(0, 1)}, report_of(0, 1)},
-            {{report_of(0, 0), report_of(2, 1)}, report_of(2, 1)}};
-        for (const auto& [nodes, told] : orders) {
-            const pod_folder several(cifar());
-            std::string log;
-            for (const std::string& node : nodes) {
-                log += node;
-            }
-            several.stub("deepspeed", "cat <<'END'\n" + log + "END\nexit 1\n");
-            CHECK(run(several.line(shell, "launcher")).code == 1);
-            CHECK(several.read("termination") == told);
-        }
 
         const pod_folder quiet(cifar());
         quiet.stub("deepspeed", "echo no reason\nexit 3\n");

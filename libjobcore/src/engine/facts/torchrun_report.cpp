@@ -99,9 +99,9 @@ private:
     /// Host, rank and code come in that order; old reports have no host.
     void begin(part next) {
         const bool goes_on = next == part::rank && before_ == part::host;
-        const bool cut = before_ == part::rank || (before_ == part::host && !goes_on);
-        mixed_ = mixed_ || cut;
-        mixed_hosts_ = mixed_hosts_ || (before_ == part::host && !goes_on);
+        const bool cut_host = before_ == part::host && !goes_on;
+        mixed_hosts_ = mixed_hosts_ || cut_host;
+        mixed_ = mixed_ || cut_host || before_ == part::rank;
         now_ = goes_on ? now_ : failed_rank();
         before_ = next;
     }
@@ -178,7 +178,6 @@ std::optional<failure_report> find_failure_report(std::string_view text) {
     }
     out.several = first != out.start;
     out.root = *root;
-    out.lowest = is_lower(out.lowest, *root) ? out.lowest : *root;
     return out;
 }
 
