@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <string>
 
 using signalbox::core::judge_log;
@@ -78,6 +79,24 @@ TEST_CASE("[behaviour 3.9] a rank that ended without a word is told, wherever it
     CHECK(lost < 20);
 }
 
+TEST_CASE("[behaviour 3.9] whose a code is is not said where pieces of reports take turns") {
+    const std::string of_cause = report(0, 1, 3, 1), of_victims = report(1, 2, 1, 1);
+    int lost = 0;
+    for (std::size_t at = 0; at <= std::min(of_cause.size(), of_victims.size()); ++at) {
+        const log_evidence said = judge_log(
+            "",
+            "launcher-0",
+            of_cause.substr(0, at) + of_victims.substr(0, at) + of_cause.substr(at) +
+                of_victims.substr(at)
+        );
+        CAPTURE(at, said.text);
+        CHECK_FALSE(says(said.text, "worker-1"));
+        CHECK_FALSE(says(said.text, "rank 0"));
+        lost += said.error_code == 3 ? 0 : 1;
+    }
+    CHECK(lost < 20);
+}
+
 TEST_CASE("[behaviour 3.9] an error is told, wherever the words of others lie in between") {
     const std::string error = "ValueError: loss is NaN";
     const std::string of_cause =
@@ -138,6 +157,22 @@ TEST_CASE("[behaviour 3.9] of ranks that say nothing and end in the same way the
     // Another way is no equal.
     const std::string other = report(1, other_root, 5, 5) + report(0, root, 1, 1);
     CHECK(judge_log("", "launcher-0", other).text == "rank 2 on worker-1 failed; its log says why");
+}
+
+TEST_CASE(
+    "[behaviour 3.9] of ranks that say other things the first is told, whatever report is last"
+) {
+    const auto raised = [](int rank, const std::string& error) {
+        const std::string name = "[rank" + std::to_string(rank) + "]: ";
+        return name + "Traceback (most recent call last):\n" + name +
+               "  File \"/code/train.py\", line 57, in step\n" + name + error + "\n";
+    };
+    const std::string log = raised(3, "ValueError: loss is NaN") + raised(0, "KeyError: 'x'");
+    const std::string reports[] = {report(0, 0, 1, 1), report(1, 3, 1, 1)};
+    const std::string said =
+        "rank 3 on worker-1: ValueError: loss is NaN (/code/train.py:57, in step)";
+    CHECK(judge_log("", "launcher-0", log + reports[0] + reports[1]).text == said);
+    CHECK(judge_log("", "launcher-0", log + reports[1] + reports[0]).text == said);
 }
 
 TEST_CASE("[behaviour 3.9] where a rank is, a report of any node says") {

@@ -127,6 +127,34 @@ TEST_CASE(
     CHECK_FALSE(note.rank);
 }
 
+TEST_CASE("[behaviour 3.9] whose an error is that a report beside it does not tell", "[engine]") {
+    const auto said = [](const std::string& log) { return read_termination_message(log).text; };
+    const std::string silent = "To enable traceback see: https://pytorch.org/docs/";
+    const std::string none = report("1", silent);
+    // A victim's words are not those of the rank that the report names.
+    const auto note =
+        read_termination_message("[rank0]: RuntimeError: Connection closed by peer\n" + none);
+    CHECK(note.text == "rank 2 on mnist-9414c-worker-1 failed; its log says why");
+    CHECK(note.secondary);
+    // Nor is it less that rank's error because a lower one says it too.
+    const std::string both =
+        "[rank0]:   File \"a.py\", line 12\n[rank0]: ValueError: loss is nan\n"
+        "[rank2]:   File \"a.py\", line 12\n[rank2]: ValueError: loss is nan\n";
+    CHECK(said(both + report("3", silent)) == "rank 0: ValueError: loss is nan (a.py:12)");
+    // The pod of the line goes before that of the report.
+    const std::string pdsh = "w-1: Traceback (most recent call last):\nw-1: KeyError: 'x'\n";
+    CHECK(said(pdsh + none) == "rank 2 on w-1: KeyError: 'x'");
+    // Lines of another report in between: no rank.
+    const std::string one =
+        "Traceback (most recent call last):\n  File \"a.py\", line 12\nKeyError: 1\n";
+    CHECK(said(one + none) == "rank 2 on mnist-9414c-worker-1: KeyError: 1 (a.py:12)");
+    CHECK(said(one + "  host      : w-9\n" + none) == "KeyError: 1 (a.py:12)");
+    // A report that is cut says where a rank was.
+    const std::string listed =
+        "  host      : w-9\n  rank      : 0 (local_rank: 0)\n  exitcode  : 1 (pid: 335)\n";
+    CHECK(said(both + listed) == "rank 0 on w-9: ValueError: loss is nan (a.py:12)");
+}
+
 TEST_CASE("[behaviour 3.9] a rank that was killed is told by a report that is cut too") {
     const std::string whole = report("-9", "Signal 9 (SIGKILL) received by PID 45");
     const std::string cut = whole.substr(whole.find("  rank"));

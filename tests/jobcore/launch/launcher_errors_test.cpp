@@ -52,10 +52,12 @@ TEST_CASE("[behaviour 3.9] of ranks that say the same two are kept, the lowest",
     const auto words = [&](int rank) {
         return prefix(pod, rank) + "Last error:\n" + prefix(pod, rank) + "words\n";
     };
-    std::string log;
+    std::string log, later;
     for (const int rank : {5, 13, 7, 1, 12, 9, 2, 0, 11, 10}) {
-        log += raised(pod, rank, 57, nccl(rank)) + words(rank);
+        log += raised(pod, rank, 57, nccl(rank));
+        later += words(rank);
     }
+    log += later;
     log += raised(pod, 2, 58, nccl(2)) + raised(pod, 8, 57, "ValueError: 3");
     const std::string kept = told(pod, 0, 57, nccl(0)) + words(0) + told(pod, 1, 57, nccl(1)) +
                              words(1) + told(pod, 2, 58, nccl(2)) +
@@ -80,8 +82,11 @@ TEST_CASE("[behaviour 3.9] where a rank was that says an error is kept", "[boots
         CAPTURE(shell);
         const std::string error = "KeyError: 1";
         CHECK(
-            message_of(shell, raised("", 0, 5, error) + report(0, 1) + report(2, 3)) ==
-            told("", 0, 5, error) + entry(0, 1) + entry(2, 3) + report(2, 3)
+            message_of(
+                shell,
+                raised("", 0, 5, error) + raised("", 0, 6, error) + report(0, 1) + report(2, 3)
+            ) ==
+            told("", 0, 5, error) + told("", 0, 6, error) + entry(0, 1) + entry(2, 3) + report(2, 3)
         );
         // Lines of two reports in between each other: of no rank.
         const std::string torn = "  host      : w-1\n  host      : w-0\n" +
