@@ -369,6 +369,18 @@ function slot_of(key,    i, same, last) {
     if (same > 1) return rank < rank_of[last] ? last : 0
     return errors < 6 ? ++errors : 0
 }
+# The first; of pods that say the same the lowest.
+function pod_of(line) { return match(line, /^[a-z0-9][-a-z0-9.]*: /) ? substr(line, 1, RLENGTH) : "" }
+function without_numbers(line,    code) {
+    code = match(line, /return code = /) ? substr(line, RSTART) : ""
+    gsub(/[0-9]+/, "0", line)
+    return line code
+}
+function lowest(kept, line,    a, b) {
+    a = pod_of(kept); b = pod_of(line)
+    if (kept && without_numbers(substr(kept, length(a) + 1)) != without_numbers(substr(line, length(b) + 1))) return kept
+    return !kept || length(b) < length(a) || (length(b) == length(a) && b < a) ? line : kept
+}
 function tell(    i, key, where) {
     where = mixed[from] ? "" : place[from]
     key = body
@@ -443,8 +455,8 @@ function ends_traceback(line) { return is_error(line) || (open[from] == 1 && lin
     else if (body ~ /^[^ \t]/) {
         thrown[from] = body ~ /^terminate called after throwing / ? cut($0, 300) "\n" : ""
         harmless[from] = body ~ /^(Exception ignored |--- Logging error|Error in atexit[.])/
-        if (!died && is_death(body)) died = cut($0, 300) "\n"
-        if (!refused && (is_refusal($0) || is_refusal(body))) refused = cut($0, 300) "\n"
+        if (is_death(body)) died = lowest(died, cut($0, 300) "\n")
+        if (is_refusal($0) || is_refusal(body)) refused = lowest(refused, cut($0, 300) "\n")
         if (!open[from]) forget_place()
     }
 }

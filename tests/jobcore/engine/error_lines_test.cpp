@@ -4,6 +4,8 @@
 // to 2.26.
 #include "engine/facts/error_lines.hpp"
 
+#include "engine/facts/termination.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <string>
@@ -332,4 +334,30 @@ TEST_CASE("[behaviour 3.9] words of others are no refusal") {
             (std::string(line).front() == 'k')
         );
     }
+}
+
+TEST_CASE(
+    "[behaviour 3.9] of pods whose ranks end in the same way the lowest is told", "[engine]"
+) {
+    const auto ends = [](int pod, const std::string& code) {
+        return "worker-" + std::to_string(pod) +
+               ": [2026-11-21 14:49:36,000] [ERROR] [launch.py:325:sigkill_handler] "
+               "['python3', 'train.py'] exits with return code = " +
+               code + "\n";
+    };
+    const auto said = [](const std::string& log) { return read_termination_message(log).text; };
+    CHECK(
+        said(ends(10, "3") + ends(2, "3") + ends(4, "3")) ==
+        "on worker-2: a rank failed: return code = 3"
+    );
+    CHECK(said(ends(4, "3") + ends(2, "5")) == "on worker-4: a rank failed: return code = 3");
+    CHECK(
+        said(ends(10, "-4") + ends(2, "-4") + ends(4, "-4")) ==
+        "on worker-2: a rank was killed by signal 4, SIGILL"
+    );
+    // Whose pod named an error says nothing by its code.
+    CHECK(
+        said("worker-1: KeyError: 'x'\n" + ends(4, "3") + ends(1, "3")) ==
+        "on worker-1: KeyError: 'x'"
+    );
 }

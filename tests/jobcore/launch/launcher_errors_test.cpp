@@ -68,6 +68,28 @@ TEST_CASE("[behaviour 3.9] of ranks that say the same two are kept, the lowest",
     }
 }
 
+TEST_CASE("[behaviour 3.9] of pods that say the same the lowest is kept", "[bootstrap]") {
+    const auto died = [](int pod, int code) {
+        return "w-" + std::to_string(pod) + ": [2026-11-21 14:49:3" + std::to_string(pod % 10) +
+               ",000] [ERROR] [launch.py:325:sigkill_handler] ['/usr/bin/python3', 'train.py', "
+               "'--local_rank=" +
+               std::to_string(pod) + "'] exits with return code = " + std::to_string(code) + "\n";
+    };
+    const auto refused = [](int pod) {
+        return "w-" + std::to_string(pod) + ": python3: can't open file '/code/trainn.py'\n";
+    };
+    for (const auto& shell : shells()) {
+        CAPTURE(shell);
+        CHECK(message_of(shell, died(10, -4) + died(2, -4) + died(3, -4)) == died(2, -4));
+        CHECK(message_of(shell, died(3, -4) + died(2, -9) + died(4, -4)) == died(3, -4));
+        CHECK(message_of(shell, refused(10) + refused(2) + refused(3)) == refused(2));
+        CHECK(
+            message_of(shell, "python3: can't open file 'a'\n" + refused(2)) ==
+            "python3: can't open file 'a'\n"
+        );
+    }
+}
+
 TEST_CASE("[behaviour 3.9] of reports that name the same end the lowest is kept", "[bootstrap]") {
     for (const auto& shell : shells()) {
         CAPTURE(shell);

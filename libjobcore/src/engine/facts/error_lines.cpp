@@ -67,6 +67,13 @@ void keep_innermost(code_place& kept, const code_place& next) {
     }
 }
 
+bool is_lower(const error_line& a, const error_line& b) {
+    const auto order = [](const error_line& e) {
+        return std::tuple(e.rank.value_or(-1), e.pod.size(), e.pod);
+    };
+    return order(a) < order(b);
+}
+
 enum class said { nothing, traceback, error, other };
 
 /// How an exception hangs together with the one before it in a log.
@@ -374,13 +381,10 @@ private:
     /// All ranks run into a mistake of the script: which of them is first, or seen first by their
     /// launcher, is chance.
     error_line lowest_of(const error_line& found) const {
-        const auto order = [](const error_line& e) {
-            return std::tuple(e.rank.value_or(-1), e.pod.size(), e.pod);
-        };
         error_line out = found;
         for_each_kept([&](const kept_error& k, bool) {
             const error_line& e = k.error;
-            if (e.rank.has_value() == found.rank.has_value() && order(e) < order(out) &&
+            if (e.rank.has_value() == found.rank.has_value() && is_lower(e, out) &&
                 is_same(e, found)) {
                 out = e;
             }
@@ -406,10 +410,11 @@ private:
         if (!killed.empty() || is_refusal(line)) {
             found.text = killed.empty() ? line : killed;
             take(found, true, own);
-        } else if (const auto code = return_code(line); !code.empty() && !silent_) {
+        } else if (const auto code = return_code(line); !code.empty()) {
             found.text = "a rank failed";
             found.detail = code;
-            silent_ = has_named_error(found.pod, code) ? std::nullopt : std::optional(found);
+            const bool before = !silent_ || (silent_->detail == code && is_lower(found, *silent_));
+            silent_ = before && !has_named_error(found.pod, code) ? found : silent_;
         }
     }
 
@@ -489,7 +494,8 @@ private:
     }
 
     std::map<std::string, source> sources_;
-    std::optional<error_line> silent_;  ///< the first rank that ended without naming an error
+    /// The first rank that ended without naming an error, the lowest of those with its code.
+    std::optional<error_line> silent_;
     std::size_t number_ = 0;
 };
 
