@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training program with one fault: ranks meet, then rank 1, or all, do what FAULT says while the others go on meeting."""
+"""A training program with one fault: ranks meet, then rank 1 does what FAULT says while the others go on meeting; or all of them
+do, where it begins with `all`."""
 import ctypes
 import os
 import signal
@@ -37,7 +38,6 @@ def chain():
 
 FAULTS = {
     "nan": lambda: step(2),
-    "all": lambda: step(2),
     "killed": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "crash": lambda: ctypes.string_at(0),
     "silent": lambda: os._exit(3),
@@ -52,7 +52,7 @@ dist.init_process_group("gloo")
 for _ in range(3):
     dist.all_reduce(torch.ones(1))
 print(f"rank {dist.get_rank()} has met the others", flush=True)
-if fault == "all" or dist.get_rank() == 1:
-    FAULTS[fault]()
+if fault.startswith("all-") or dist.get_rank() == 1:
+    FAULTS[fault.removeprefix("all-")]()
 while True:
     dist.all_reduce(torch.ones(1))

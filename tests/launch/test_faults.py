@@ -17,14 +17,18 @@ from jobs import colossalai, deepspeed, environment_of, plain, torchrun
 SCRIPT = "/probe/faulty.py"
 NAN = r"ValueError: loss is NaN \(/probe/faulty\.py:\d+, in step\)"
 KILLED = r"killed by signal 9, SIGKILL"
+CRASHED = r"(killed by signal 11, SIGSEGV|Fatal Python error: Segmentation fault)"
+SILENT = r"exited with 3"
 # What is looked for in the words about the failure: by fault.
 CAUSES = {
     "nan": NAN,
-    "all": NAN,
+    "all-nan": NAN,
+    "all-crash": CRASHED,
+    "all-silent": SILENT,
     "import": r"ModuleNotFoundError: No module named 'no_such_module' \(/probe/faulty\.py:\d+, in <module>\)",
     "killed": KILLED,
-    "crash": r"(killed by signal 11, SIGSEGV|Fatal Python error: Segmentation fault)",
-    "silent": r"exited with 3",
+    "crash": CRASHED,
+    "silent": SILENT,
     "loader": r"LookupError: no sample \d \(/probe/faulty\.py:\d+, in __getitem__\)",
     "chain": r"RuntimeError: training ends \(\S*faulty\.py:\d+, in chain\), caused by " + NAN,
     "script": r"can't open file '/probe/faultyy\.py'",

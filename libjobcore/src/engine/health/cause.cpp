@@ -30,10 +30,12 @@ instant second_of(const loss& l) {
 }
 
 /// All ranks run into a mistake of the script: which of them is first is chance, and a moment's
-/// later end is no other failure.
-bool is_same_failure(const loss& a, const loss& b) {
-    const milliseconds between = second_of(a) - second_of(b);
-    return a.sameness != 0 && a.sameness == b.sameness && distance(a) == distance(b) &&
+/// later end is no other failure. Nor is the same end as that of one that left no words.
+bool is_same_failure(const loss& l, const loss& first) {
+    const milliseconds between = second_of(l) - second_of(first);
+    const bool says_same = first.sameness != 0 && first.sameness == l.sameness;
+    const bool unsaid = first.sameness == 0 && first.way != 0;
+    return (says_same || unsaid) && l.way == first.way && distance(l) == distance(first) &&
            std::chrono::abs(between) <= seconds(2);
 }
 

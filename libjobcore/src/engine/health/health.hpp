@@ -47,7 +47,8 @@ struct loss {
     /// The same text says behind the error what follows from another's end.
     bool suffered = false;
     std::int32_t signal = 0;     ///< that it, or the rank that failed, was killed by (crash_signal)
-    std::uint64_t sameness = 0;  ///< of its error (termination_note)
+    std::uint64_t sameness = 0;  ///< of its error (termination_note), or of its last words
+    std::int32_t way = 0;        ///< in which it ended that names no error: a code of its own
     std::optional<instant> said_at;      ///< when its log says so
     std::string container{};             ///< of which the log tells; empty: there is none
     std::string told_by{};               ///< UID of another pod, whose log the message is of

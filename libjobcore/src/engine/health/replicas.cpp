@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What of the present attempt is lost, done or not certain (BEHAVIOUR.md 5.2-5.4).
+#include "engine/facts/error_lines.hpp"
+#include "engine/facts/signals.hpp"
 #include "engine/facts/termination.hpp"
 #include "engine/health/health.hpp"
 #include "engine/view/children.hpp"
@@ -162,6 +164,17 @@ private:
         return l;
     }
 
+    /// Of one that names no error: how it ended, by a crash or by a code that is not how victims
+    /// end, and its last words. Of those that SIGKILL ended the first counts.
+    static void note_way(const termination_note& said, loss& l) {
+        if (l.signal != 0 && l.signal != sigkill) {
+            l.way = 128 + l.signal;
+        } else if (l.signal == 0 && !is_victims(*l.exit_code)) {
+            l.way = *l.exit_code;
+            l.sameness = said.last_line.empty() ? 0 : sameness_of(said.last_line, {});
+        }
+    }
+
     /// How much what it said counts. Who was killed or crashed says nothing of that: the end of its
     /// log is of its peers.
     static void weigh_words(const pod_end& end, termination_note& said, loss& l) {
@@ -180,6 +193,9 @@ private:
         l.secondary_by_message = l.secondary_by_message && !l.out_of_memory && !crashed;
         l.secondary = said.secondary && !alone;
         l.sameness = alone ? 0 : said.sameness;
+        if (alone || !said.names_error) {
+            note_way(said, l);
+        }
         l.suffered = said.suffered_at.has_value();
         l.says_nothing = !said.names_error && !said.silent && !alone && is_victims(*l.exit_code);
         l.signal = raised && !said.secondary ? 0 : l.signal;
