@@ -20,7 +20,9 @@ NAMES = {"torch": "torch", "deepspeed": "DeepSpeed", "colossalai": "ColossalAI"}
 # By names of test_faults.py.
 FAULTS = {
     "nan": "rank 1 raises an exception",
-    "all": "all ranks raise the same one",
+    "all-nan": "all ranks raise the same one",
+    "all-crash": "all ranks crash",
+    "all-silent": "all ranks end with code 3, without a word",
     "import": "a module is missing",
     "killed": "rank 1 is killed",
     "crash": "rank 1 crashes in native code",
