@@ -154,6 +154,20 @@ TEST_CASE("[behaviour 3.9] of ranks that say nothing and end in the same way the
     CHECK(judge_log("", "launcher-0", reports[0] + reports[1]).text == said);
     CHECK(judge_log("", "launcher-0", reports[1] + reports[0]).text == said);
 
+    // What torchrun writes of a signal is of the report that it stands in.
+    const auto with_signal = [&](std::string log) {
+        const std::string none =
+            "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html";
+        for (std::size_t at = log.find(none); at != log.npos; at = log.find(none, at)) {
+            log.replace(at, none.size(), "Signal 11 (SIGSEGV) received by PID 333");
+        }
+        return log;
+    };
+    if (code == -11) {
+        CHECK(judge_log("", "launcher-0", with_signal(reports[0] + reports[1])).text == said);
+        CHECK(judge_log("", "launcher-0", with_signal(reports[1] + reports[0])).text == said);
+    }
+
     // Another way is no equal.
     const std::string other = report(1, other_root, 5, 5) + report(0, root, 1, 1);
     CHECK(judge_log("", "launcher-0", other).text == "rank 2 on worker-1 failed; its log says why");

@@ -152,20 +152,6 @@ void tell_own_end(
     note.suffered_at.reset();
 }
 
-/// `Signal 9 (SIGKILL) received by PID 45` is told in the same words wherever it comes from; the
-/// number of a process in its pod says nothing.
-void tell_signal(
-    std::optional<std::int32_t> rank,
-    std::string_view host,
-    std::string_view pod,
-    termination_note& note
-) {
-    const std::int32_t signal = crash_signal(note.error_code.value_or(0));
-    if (signal != 0 && !note.raised) {
-        note.text = located(rank, host, pod, std::string(killed_by(signal)));
-    }
-}
-
 /// What stands behind `traceback :` in an entry of a report.
 error_line read_traceback(std::string_view report, std::string_view message) {
     constexpr std::string_view head = "traceback :";
@@ -218,7 +204,6 @@ std::optional<termination_note> read_failure_report(
         const auto whose = of_report ? root.rank : told.rank;
         const auto on = of_report && told.pod.empty() ? root.host : ends.place_of(told);
         tell(told, whose, on, message, pod, note);
-        tell_signal(whose, on, pod, note);
     }
     // A launcher's log has a report of each node: the last one may be of a node that suffered. A
     // rank that names no error may have been stopped because of another one that does.
@@ -228,7 +213,10 @@ std::optional<termination_note> read_failure_report(
     if (cause && !cause->secondary) {
         tell(*cause, cause->rank, ends.place_of(*cause), message, pod, note);
     }
-    if (note.secondary || !note.names_error) {
+    // `Signal 9 (SIGKILL) received by PID 45` is told in the same words wherever it comes from, and
+    // of the lowest of those that ended so.
+    const bool by_signal = crash_signal(root.code) != 0 && !note.raised;
+    if (note.secondary || !note.names_error || by_signal) {
         tell_own_end(ends, message, pod, note);
     }
     note.silent = !note.names_error && !note.secondary;
