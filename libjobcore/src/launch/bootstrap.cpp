@@ -369,23 +369,22 @@ function slot_of(key,    i, same, last) {
     if (same > 1) return rank < rank_of[last] ? last : 0
     return errors < 6 ? ++errors : 0
 }
-# The first; of pods that say the same the lowest.
 function pod_of(line) { return match(line, /^[a-z0-9][-a-z0-9.]*: /) ? substr(line, 1, RLENGTH) : "" }
 function without_numbers(line,    code) {
     code = match(line, /return code = /) ? substr(line, RSTART) : ""
     gsub(/[0-9]+/, "0", line)
     return line code
 }
+function sameness_of(line) { return without_numbers(substr(line, length(pod_of(line)) + 1)) }
+# The first; of pods that say the same the lowest.
 function lowest(kept, line,    a, b) {
     a = pod_of(kept); b = pod_of(line)
-    if (kept && without_numbers(substr(kept, length(a) + 1)) != without_numbers(substr(line, length(b) + 1))) return kept
+    if (kept && sameness_of(kept) != sameness_of(line)) return kept
     return !kept || length(b) < length(a) || (length(b) == length(a) && b < a) ? line : kept
 }
 function tell(    i, key, where) {
     where = mixed[from] ? "" : place[from]
-    key = body
-    gsub(/[0-9]+/, "0", key)
-    key = ranked ? substr(where, length(from) + 1) "\n" key : ""
+    key = ranked ? substr(where, length(from) + 1) "\n" without_numbers(body) : ""
     if (i = slot_of(key)) {
         key_of[i] = key; rank_of[i] = rank; from_of[i] = from
         text_of[i] = (where ? where "\n" : "") cut($0, 300) "\n"
@@ -424,8 +423,7 @@ function is_death(line) { return line ~ / exits with return code = (-(4|7|8|9|11
 # With tracebacks of several ranks in between each other, a name alone may be the text of one of them.
 function ends_traceback(line) { return is_error(line) || (open[from] == 1 && line ~ /^[A-Za-z_][A-Za-z0-9_.<>]*(: |$)/) }
 {
-    body = $0; from = ""
-    if (match(body, /^[a-z0-9][-a-z0-9.]*: /)) { from = substr(body, 1, RLENGTH); body = substr(body, RLENGTH + 1) }
+    from = pod_of($0); body = substr($0, length(from) + 1)
     if (match(body, /^\[rank[0-9]+\]: /)) { from = from substr(body, 1, RLENGTH); rank = substr(body, 6) + 0; body = substr(body, RLENGTH + 1); ranked = 1 } else ranked = 0
     if (goes_on(body)) next
     # Of ranks that torchrun lists, in the reports of all nodes, those that ended in a way of their own: where

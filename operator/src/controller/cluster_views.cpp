@@ -25,20 +25,18 @@ child_view::child_view(const watched_kind& row, bool wanted)
       ) {}
 
 cluster_views::cluster_views(job_listener& listener, const feature_set& without)
-    : pods(
-          [this](std::string_view json) {
-              auto pod = core::decode_pod(json);
-              if (pod) {
-                  core::share_texts(*pod, texts);
-              }
-              return pod;
-          },
-          has_owner
-      ),
-      jobs(listener) {
+    : pods([this](std::string_view json) { return read_pod(json); }, has_owner), jobs(listener) {
     for (const watched_kind& row : watched_children()) {
         children.push_back(std::make_unique<child_view>(row, is_wanted(row.kind, without)));
     }
+}
+
+std::optional<core::pod_record> cluster_views::read_pod(std::string_view object_json) {
+    auto pod = core::decode_pod(object_json);
+    if (pod) {
+        core::share_texts(*pod, texts_);
+    }
+    return pod;
 }
 
 core::capabilities cluster_views::capabilities() const {

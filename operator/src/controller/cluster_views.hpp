@@ -11,7 +11,9 @@
 #include "k8sio/store.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace signalbox::op {
@@ -53,11 +55,17 @@ struct cluster_views {
     /// `without`: features whose kinds are not looked at. `listener` must outlive this.
     cluster_views(job_listener& listener, const feature_set& without);
 
-    core::text_pool texts;  ///< of pods
+    cluster_views(const cluster_views&) = delete;
+    cluster_views& operator=(const cluster_views&) = delete;
+
     pod_store pods;
     std::vector<std::unique_ptr<child_view>> children;
     job_table jobs;
     std::vector<std::unique_ptr<job_sink>> job_views;
+
+    /// Whoever reads a pod reads it here: what all pods of a job say is kept once. Empty if the
+    /// text could not be read.
+    std::optional<core::pod_record> read_pod(std::string_view object_json);
 
     /// Which of the kinds that not every server serves decisions may count on now.
     core::capabilities capabilities() const;
@@ -67,6 +75,9 @@ struct cluster_views {
     child_view* view_of(core::object_kind kind) const;
     /// Null for a kind of jobs that is not looked after.
     job_sink* view_of(core::job_kind kind) const;
+
+private:
+    core::text_pool texts_;  ///< of pods
 };
 
 }  // namespace signalbox::op

@@ -51,7 +51,7 @@ bool view_updates::note_pod(
     const k8sio::view_mark& asked,
     k8sio::write_step of
 ) {
-    auto pod = core::decode_pod(object_json);
+    auto pod = views_->read_pod(object_json);
     if (!pod) {
         return false;
     }

@@ -21,6 +21,12 @@ const std::string closed =
     "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer "
     "[10.0.0.3]:41923\n";
 
+std::string raised(int rank, const std::string& error) {
+    const std::string name = "[rank" + std::to_string(rank) + "]: ";
+    return name + "Traceback (most recent call last):\n" + name +
+           "  File \"/code/train.py\", line 57, in step\n" + name + error + "\n";
+}
+
 std::string entry(int host, int rank, int code) {
     const std::string local = std::to_string(rank % 2);
     return "[" + local + "]:\n  time      : 2026-11-25_22:07:28\n  host      : worker-" +
@@ -118,18 +124,13 @@ TEST_CASE("[behaviour 3.9] an error is told, wherever the words of others lie in
 
 TEST_CASE("[behaviour 3.9] of ranks that say the same the lowest is told, whichever was seen first"
 ) {
-    const auto raised = [](int rank) {
-        const std::string name = "[rank" + std::to_string(rank) + "]: ";
-        return name + "Traceback (most recent call last):\n" + name +
-               "  File \"/code/train.py\", line 57, in step\n" + name + "ValueError: loss is NaN\n";
-    };
     const int first = GENERATE(0, 1, 2, 3);
     const int root = GENERATE(0, 1);
     const int other_root = GENERATE(2, 3);
     const bool whole = GENERATE(true, false);  // else rank 0 was stopped before it came to it
-    std::string log = raised(first);
+    std::string log = raised(first, "ValueError: loss is NaN");
     for (int rank = whole ? 0 : 1; rank < 4; ++rank) {
-        log += raised(rank);
+        log += raised(rank, "ValueError: loss is NaN");
     }
     const std::string said =
         whole || first == 0 ? "rank 0 on worker-0: ValueError: loss is NaN (/code/train.py:57, "
@@ -176,11 +177,6 @@ TEST_CASE("[behaviour 3.9] of ranks that say nothing and end in the same way the
 TEST_CASE(
     "[behaviour 3.9] of ranks that say other things the first is told, whatever report is last"
 ) {
-    const auto raised = [](int rank, const std::string& error) {
-        const std::string name = "[rank" + std::to_string(rank) + "]: ";
-        return name + "Traceback (most recent call last):\n" + name +
-               "  File \"/code/train.py\", line 57, in step\n" + name + error + "\n";
-    };
     const std::string log = raised(3, "ValueError: loss is NaN") + raised(0, "KeyError: 'x'");
     const std::string reports[] = {report(0, 0, 1, 1), report(1, 3, 1, 1)};
     const std::string said =

@@ -3,6 +3,7 @@
 // The table of jobs, fed by lists, events and answers.
 #include "controller/job_table.hpp"
 
+#include "controller/cluster_views.hpp"
 #include "signalbox_test/jobcore_builders.hpp"
 
 #include <catch2/catch.hpp>
@@ -429,6 +430,26 @@ TEST_CASE("[behaviour 12.13] of a job that is gone nothing is kept") {
     CHECK(f.table.kept_bytes() == 0);
     f.table.pin(*entry, false);
     CHECK(f.table.kept_bytes() == 0);
+}
+
+TEST_CASE("pods share what all of a job say, whether a watch or an answer brings them") {
+    listener heard;
+    op::cluster_views views(heard, {});
+    const auto pod = [](const std::string& uid) {
+        return R"({"metadata":{"name":"p","uid":")" + uid +
+               R"(","resourceVersion":"1","ownerReferences":[{"uid":"j","controller":true}]}})";
+    };
+    views.pods.upsert(pod("a"));
+    views.pods.upsert(pod("b"));
+    const auto answered = views.read_pod(pod("c"));
+    REQUIRE(answered);
+    for (const char* uid : {"a", "b"}) {
+        const auto held = views.pods.get(uid);
+        REQUIRE(held);
+        CHECK(held->owner_uid == "j");
+        CHECK(&held->owner_uid.str() == &answered->owner_uid.str());
+    }
+    CHECK_FALSE(views.read_pod("[]"));
 }
 
 TEST_CASE("what is no job is told, and changes nothing") {

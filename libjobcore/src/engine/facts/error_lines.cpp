@@ -14,19 +14,6 @@
 namespace signalbox::core::engine {
 namespace {
 
-template <class Read>
-void for_each_line(std::string_view log, Read read) {
-    while (!log.empty()) {
-        const std::size_t end = log.find('\n');
-        std::string_view line = log.substr(0, end);
-        while (line.ends_with('\r') || line.ends_with(' ')) {
-            line.remove_suffix(1);
-        }
-        read(line);
-        log.remove_prefix(end == log.npos ? log.size() : end + 1);
-    }
-}
-
 /// `File "train.py", line 57, in step`, with blanks in front.
 std::optional<code_place> read_place(std::string_view line) {
     constexpr std::string_view head = "File \"", middle = "\", line ", function = ", in ";

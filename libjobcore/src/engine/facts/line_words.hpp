@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a single line of a log says: the prefixes in front of it, and whether it names an error
-// (BEHAVIOUR.md 3.9).
+// The lines of a log, and what a single one says: the prefixes in front of it, and whether it names
+// an error (BEHAVIOUR.md 3.9).
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,19 @@ inline constexpr std::string_view digits = "0123456789";
 
 /// Without blanks and line breaks at its ends.
 std::string_view trimmed(std::string_view text);
+/// `read` gets each line, without blanks at its end.
+template <class Read>
+void for_each_line(std::string_view log, Read read) {
+    while (!log.empty()) {
+        const std::size_t end = log.find('\n');
+        std::string_view line = log.substr(0, end);
+        while (line.ends_with('\r') || line.ends_with(' ')) {
+            line.remove_suffix(1);
+        }
+        read(line);
+        log.remove_prefix(end == log.npos ? log.size() : end + 1);
+    }
+}
 /// Takes `<pod>: ` off the front, as pdsh puts it there.
 std::string_view take_pod(std::string_view& line);
 /// Takes `[rank3]: ` off the front; torch leaves out the blank of an empty line.

@@ -149,11 +149,7 @@ ends_of_ranks read_ends(std::string_view text) {
     ends_reader reader;
     // Each entry of a report has these words.
     if (text.find("(local_rank: ") != text.npos) {
-        while (!text.empty()) {
-            const std::size_t end = text.find('\n');
-            reader.read(text.substr(0, end));
-            text.remove_prefix(end == text.npos ? text.size() : end + 1);
-        }
+        for_each_line(text, [&](std::string_view line) { reader.read(line); });
     }
     return std::move(reader).take();
 }
