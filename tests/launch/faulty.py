@@ -8,6 +8,7 @@ import sys
 
 import torch
 import torch.distributed as dist
+from torch.distributed.elastic.multiprocessing.errors import record
 
 
 def step(number):
@@ -41,6 +42,7 @@ FAULTS = {
     "killed": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "crash": lambda: ctypes.string_at(0),
     "silent": lambda: os._exit(3),
+    "record": record(lambda: step(2)),
     "loader": load,
     "chain": chain,
 }

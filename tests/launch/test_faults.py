@@ -25,6 +25,7 @@ CAUSES = {
     "all-nan": NAN,
     "all-crash": CRASHED,
     "all-silent": SILENT,
+    "all-record": NAN,
     "import": r"ModuleNotFoundError: No module named 'no_such_module' \(/probe/faulty\.py:\d+, in <module>\)",
     "killed": KILLED,
     "crash": CRASHED,

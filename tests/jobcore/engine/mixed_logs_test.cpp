@@ -21,6 +21,9 @@ const std::string closed =
     "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer "
     "[10.0.0.3]:41923\n";
 
+const std::string not_finite = "ValueError: loss is NaN";
+const std::string missing = "KeyError: 'no such key'";
+
 std::string raised(int rank, const std::string& error) {
     const std::string name = "[rank" + std::to_string(rank) + "]: ";
     return name + "Traceback (most recent call last):\n" + name +
@@ -46,6 +49,24 @@ std::string report(int host, int root, int root_code, int other_code) {
            std::string(60, '=') + "\n/code/train.py FAILED\n" + line + "\nFailures:\n" +
            entry(host, root ^ 1, other_code) + line + "\nRoot Cause (first observed failure):\n" +
            entry(host, root, root_code) + std::string(60, '=') + "\n";
+}
+
+/// The report with this text in all of its entries.
+std::string with_traceback(std::string report, const std::string& text) {
+    const std::string none =
+        "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html";
+    for (std::size_t at = report.find(none); at != report.npos; at = report.find(none, at)) {
+        report.replace(at, none.size(), text);
+    }
+    return report;
+}
+
+/// What scripts under torch's @record leave in a report.
+std::string recorded(const std::string& error, const std::string& file = "train.py") {
+    return "Traceback (most recent call last):\n    File \"/usr/lib/python3/dist-packages/torch/"
+           "errors.py\", line 346, in wrapper\n      return f(*args)\n    File "
+           "\"/code/" +
+           file + "\", line 57, in step\n      raise\n  " + error + "\n  ";
 }
 
 /// Of both in turn: the words of one with those of the other at each place of it.
@@ -156,22 +177,86 @@ TEST_CASE("[behaviour 3.9] of ranks that say nothing and end in the same way the
     CHECK(judge_log("", "launcher-0", reports[1] + reports[0]).text == said);
 
     // What torchrun writes of a signal is of the report that it stands in.
-    const auto with_signal = [&](std::string log) {
-        const std::string none =
-            "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html";
-        for (std::size_t at = log.find(none); at != log.npos; at = log.find(none, at)) {
-            log.replace(at, none.size(), "Signal 11 (SIGSEGV) received by PID 333");
-        }
-        return log;
-    };
     if (code == -11) {
-        CHECK(judge_log("", "launcher-0", with_signal(reports[0] + reports[1])).text == said);
-        CHECK(judge_log("", "launcher-0", with_signal(reports[1] + reports[0])).text == said);
+        const std::string words = "Signal 11 (SIGSEGV) received by PID 333";
+        const std::string by_signal[] = {
+            with_traceback(reports[0], words), with_traceback(reports[1], words)};
+        CHECK(judge_log("", "launcher-0", by_signal[0] + by_signal[1]).text == said);
+        CHECK(judge_log("", "launcher-0", by_signal[1] + by_signal[0]).text == said);
     }
 
     // Another way is no equal.
     const std::string other = report(1, other_root, 5, 5) + report(0, root, 1, 1);
     CHECK(judge_log("", "launcher-0", other).text == "rank 2 on worker-1 failed; its log says why");
+}
+
+TEST_CASE("[behaviour 3.9] of entries with the same traceback the lowest rank is told") {
+    const int root = GENERATE(0, 1);
+    const int other_root = GENERATE(2, 3);
+    const std::string reports[] = {
+        with_traceback(report(0, root, 1, 1), recorded(not_finite)),
+        with_traceback(report(1, other_root, 1, 1), recorded(not_finite))};
+    const std::string place = " (/code/train.py:57, in step)";
+    const auto told = [](const std::string& log) { return judge_log("", "launcher-0", log).text; };
+    CHECK(told(reports[0] + reports[1]) == "rank 0 on worker-0: " + not_finite + place);
+    CHECK(told(reports[1] + reports[0]) == "rank 0 on worker-0: " + not_finite + place);
+    CHECK(told(reports[1]) == "rank 2 on worker-1: " + not_finite + place);
+    // Lines of old versions have no rank.
+    const std::string unranked =
+        "Traceback (most recent call last):\n  File \"/code/train.py\", line 57, in step\n" +
+        not_finite + "\n";
+    CHECK(told(unranked + reports[1]) == "rank 2 on worker-1: " + not_finite + place);
+    // A rank that was stopped first has no entry with one.
+    CHECK(
+        told(raised(3, not_finite) + raised(1, not_finite) + reports[1]) ==
+        "rank 1: " + not_finite + place
+    );
+    CHECK(
+        told(raised(3, "RuntimeError: Connection closed by peer") + reports[1] + reports[0]) ==
+        "rank 0 on worker-0: " + not_finite + place
+    );
+
+    // What others say is no equal: the log above says which was first, if it has it.
+    const std::string other = with_traceback(report(0, root, 1, 1), recorded(missing));
+    const std::string log = raised(3, not_finite) + raised(0, missing);
+    CHECK(told(other) == "rank 0 on worker-0: " + missing + place);
+    CHECK(told(raised(1, missing) + reports[1]) == "rank 2 on worker-1: " + not_finite + place);
+    CHECK(told(log + other + reports[1]) == "rank 3 on worker-1: " + not_finite + place);
+    CHECK(told(log + reports[1] + other) == "rank 3 on worker-1: " + not_finite + place);
+    const std::string three = "Failures:\n" + with_traceback(entry(0, 0, 1), recorded(missing)) +
+                              with_traceback(entry(0, 1, 1), recorded(not_finite)) +
+                              with_traceback(entry(0, 2, 1), recorded(missing)) +
+                              "----\nRoot Cause (first observed failure):\n" +
+                              with_traceback(entry(0, 3, 1), recorded(not_finite)) + "====\n";
+    CHECK(told(three) == "rank 1 on worker-0: " + not_finite + place);
+}
+
+TEST_CASE("[behaviour 3.9] a traceback of a report that is cut is told of no other rank") {
+    const bool all = GENERATE(true, false);
+    const auto say = [all](const std::string& report, const std::string& text) {
+        const std::size_t from = all ? 0 : report.find("Root Cause");
+        return report.substr(0, from) + with_traceback(report.substr(from), text);
+    };
+    const std::string one = say(report(0, 0, 1, 1), recorded(not_finite));
+    const std::string other = say(report(1, 2, 1, 1), recorded(missing, "data.py"));
+    int lost = 0;
+    const auto check = [&](const log_evidence& said) {
+        CAPTURE(said.text);
+        const bool of_one = says(said.text, "rank 0") || says(said.text, "rank 1");
+        const bool of_other = says(said.text, "rank 2") || says(said.text, "rank 3");
+        CHECK_FALSE((of_one && says(said.text, "KeyError")));
+        CHECK_FALSE((of_other && says(said.text, "ValueError")));
+        CHECK_FALSE((says(said.text, "data.py") && says(said.text, "ValueError")));
+        CHECK_FALSE((says(said.text, "train.py") && says(said.text, "KeyError")));
+        lost += of_one || of_other ? 0 : 1;
+    };
+    with_each_cut(one, other, check);
+    for (std::size_t at = 0; at <= std::min(one.size(), other.size()); ++at) {
+        CAPTURE(at);
+        const std::string ends = one.substr(at) + other.substr(at);
+        check(judge_log("", "launcher-0", one.substr(0, at) + other.substr(0, at) + ends));
+    }
+    CHECK(lost < 3'000);
 }
 
 TEST_CASE(

@@ -66,6 +66,12 @@ std::string_view trimmed(std::string_view text) {
                : text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
+std::string_view last_line(std::string_view text) {
+    text = trimmed(text);
+    const std::size_t start = text.rfind('\n');
+    return trimmed(start == std::string_view::npos ? text : text.substr(start + 1));
+}
+
 std::string_view take_pod(std::string_view& line) {
     const std::size_t colon = line.find(": ");
     const auto name = line.substr(0, std::min(colon, line.size()));

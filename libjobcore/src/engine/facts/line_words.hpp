@@ -14,6 +14,8 @@ inline constexpr std::string_view digits = "0123456789";
 
 /// Without blanks and line breaks at its ends.
 std::string_view trimmed(std::string_view text);
+/// The last line that is not empty, without blanks at its ends.
+std::string_view last_line(std::string_view text);
 /// `read` gets each line, without blanks at its end.
 template <class Read>
 void for_each_line(std::string_view log, Read read) {

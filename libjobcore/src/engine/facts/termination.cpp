@@ -58,13 +58,6 @@ std::optional<termination_note> read_error_file(std::string_view message) {
     return note;
 }
 
-/// The last line of the traceback, which names the error.
-std::string_view last_line(std::string_view text) {
-    text = trimmed(text);
-    const std::size_t start = text.rfind('\n');
-    return trimmed(start == std::string_view::npos ? text : text.substr(start + 1));
-}
-
 /// `rank 3 on pod-1`; what is not known, or is the pod itself, is left out.
 std::string name_of(std::optional<std::int32_t> rank, std::string_view on, std::string_view pod) {
     const std::string_view host = on.substr(0, on.find('.'));
@@ -152,27 +145,6 @@ void tell_own_end(
     note.suffered_at.reset();
 }
 
-/// What stands behind `traceback :` in an entry of a report.
-error_line read_traceback(std::string_view report, std::string_view message) {
-    constexpr std::string_view head = "traceback :";
-    const std::size_t at = report.find(head);
-    const auto whole = at == report.npos ? std::string_view() : report.substr(at + head.size());
-    error_line out;
-    out.text = last_line(whole);
-    // Only scripts under torch's @record leave one; the log above the report may have it.
-    if (out.text.starts_with("To enable traceback see")) {
-        out.text = {};
-    }
-    if (!out.text.empty()) {
-        out.place = find_place(whole);
-        // It was said when it was raised, and is told again at the end.
-        out.last_line = message.substr(message.find(out.text), out.text.size());
-        out.secondary = is_secondary(out.text);
-        out.raised = names_error(out.text);
-    }
-    return out;
-}
-
 /// The report with which torchrun ends (torch.distributed.elastic, ChildFailedError).
 std::optional<termination_note> read_failure_report(
     std::string_view message, std::string_view pod
@@ -186,21 +158,31 @@ std::optional<termination_note> read_failure_report(
     note.error_code = root.code;
     const ends_of_ranks ends = read_ends(message);
     const failed_rank who = ends.mixed ? failed_rank() : lowest;
-    error_line told = read_traceback(text, message);
-    std::optional<error_line> other;
-    if (told.text.empty()) {
-        const auto asked = several ? std::nullopt : root.rank;
-        other = find_error_line(message.substr(0, start), asked);
-        if (other && is_of_report(*other, several)) {
-            told = *other;
-            other.reset();
+    error_line told = read_traceback(text);
+    auto other = find_error_line(message.substr(0, start), several ? std::nullopt : root.rank);
+    // Only a script under torch's @record leaves a traceback in a report, of the rank that was seen
+    // first: where the log above has such errors too, it counts.
+    if (other && other->rank && (is_same(*other, told) || (several && !other->secondary))) {
+        told = {};
+    }
+    if (!told.text.empty()) {
+        // It was said when it was raised, and is told again at the end.
+        told.last_line = message.substr(message.find(told.text), told.text.size());
+        if (ends.mixed_texts) {
+            told.place = {};
+        } else {
+            told.rank = lowest_that_says(told, message);
         }
+        other.reset();
+    } else if (other && is_of_report(*other, several)) {
+        told = *other;
+        other.reset();
     }
     note.secondary = told.text.empty() ? is_secondary(message) : told.secondary;
     note.text = silent_end(who.rank, who.host, pod);
     note.rank = who.rank;
     if (!told.text.empty()) {
-        const bool of_report = !told.rank && !ends.mixed;
+        const bool of_report = !told.rank && !ends.mixed_texts;
         const auto whose = of_report ? root.rank : told.rank;
         const auto on = of_report && told.pod.empty() ? root.host : ends.place_of(told);
         tell(told, whose, on, message, pod, note);

@@ -11,6 +11,10 @@
 namespace signalbox::core::engine {
 namespace {
 
+/// Behind the rank, in each entry of a report.
+constexpr std::string_view local_rank = " (local_rank: ";
+constexpr std::string_view root_cause = "Root Cause (first observed failure):";
+
 /// `exitcode  : -9 (pid: 45)` among the lines of a report; empty if it has none of that name.
 std::string_view field_of(std::string_view report, std::string_view name) {
     while (!report.empty()) {
@@ -65,6 +69,7 @@ class ends_reader {
 public:
     void read(std::string_view line) {
         line = trimmed(line);
+        read_frame(line);
         const std::size_t colon = line.find(':');
         const auto name = trimmed(line.substr(0, colon));
         const auto value =
@@ -72,7 +77,7 @@ public:
         if (line.starts_with("host      :")) {
             begin(part::host);
             now_.host = value;
-        } else if (name == "rank" && value.find("(local_rank: ") != value.npos) {
+        } else if (name == "rank" && value.find(local_rank) != value.npos) {
             begin(part::rank);
             now_.rank = leading_number(value);
             if (now_.rank && !now_.host.empty()) {
@@ -90,10 +95,20 @@ public:
         if (mixed_hosts_) {
             hosts_.clear();
         }
-        return {own_, mixed_, std::move(hosts_)};
+        return {own_, mixed_, mixed_ || mixed_frames_, std::move(hosts_)};
     }
 
 private:
+    /// A report begins and ends with a border, and has its root cause in between.
+    void read_frame(std::string_view line) {
+        borders_ += line.starts_with("====") ? 1 : 0;
+        if (line == root_cause) {
+            mixed_frames_ = mixed_frames_ || (roots_ > 0 && borders_ < 2);
+            ++roots_;
+            borders_ = 0;
+        }
+    }
+
     enum class part { none, host, rank, code };
 
     /// Host, rank and code come in that order; old reports have no host.
@@ -124,6 +139,9 @@ private:
     bool mixed_ = false;
     std::map<std::int32_t, std::string_view> hosts_;  ///< by rank
     bool mixed_hosts_ = false;
+    int roots_ = 0;
+    int borders_ = 0;  ///< since the last root cause
+    bool mixed_frames_ = false;
 };
 
 std::optional<failed_rank> read_root(std::string_view report) {
@@ -147,21 +165,56 @@ int failed_rank::distance() const {
 
 ends_of_ranks read_ends(std::string_view text) {
     ends_reader reader;
-    // Each entry of a report has these words.
-    if (text.find("(local_rank: ") != text.npos) {
+    if (text.find(local_rank) != text.npos) {
         for_each_line(text, [&](std::string_view line) { reader.read(line); });
     }
     return std::move(reader).take();
 }
 
+error_line read_traceback(std::string_view entry) {
+    constexpr std::string_view head = "traceback :";
+    const std::size_t at = entry.find(head);
+    const auto whole = at == entry.npos ? std::string_view() : entry.substr(at + head.size());
+    error_line out;
+    out.text = last_line(whole);
+    // Of most scripts it says only how there would be one.
+    if (out.text.starts_with("To enable traceback see")) {
+        out.text = {};
+    }
+    if (!out.text.empty()) {
+        out.place = find_place(whole);
+        out.secondary = is_secondary(out.text);
+        out.raised = names_error(out.text);
+    }
+    return out;
+}
+
+std::optional<std::int32_t> lowest_that_says(const error_line& error, std::string_view reports) {
+    std::optional<std::int32_t> out;
+    for (std::size_t at = reports.find(local_rank); at != reports.npos;) {
+        const auto before = reports.substr(0, at);
+        const auto rank = leading_number(before.substr(before.find_last_not_of(digits) + 1));
+        const std::size_t next = reports.find(local_rank, at + 1);
+        auto entry = reports.substr(at, next == reports.npos ? next : next - at);
+        // The lines of an entry begin with a blank.
+        for (const std::string_view end : {"\n[", "\n-", "\n="}) {
+            entry = entry.substr(0, entry.find(end));
+        }
+        if (rank && (!out || *rank < *out) && is_same(read_traceback(entry), error)) {
+            out = rank;
+        }
+        at = next;
+    }
+    return out;
+}
+
 std::optional<failure_report> find_failure_report(std::string_view text) {
-    constexpr std::string_view head = "Root Cause (first observed failure):";
     failure_report out;
-    const std::size_t first = text.find(head);
+    const std::size_t first = text.find(root_cause);
     std::optional<failed_rank> root;
     for (std::size_t at = first; at != text.npos;) {
-        const std::size_t begin = at + head.size();
-        const std::size_t next = text.find(head, begin);
+        const std::size_t begin = at + root_cause.size();
+        const std::size_t next = text.find(root_cause, begin);
         out.start = at;
         out.text = text.substr(begin, next == text.npos ? next : next - begin);
         out.text = out.text.substr(0, out.text.find("\n===="));

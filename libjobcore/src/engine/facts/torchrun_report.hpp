@@ -38,6 +38,8 @@ struct ends_of_ranks {
     std::optional<failed_rank> own;
     /// Lines of two reports lie in between each other: whose a code is cannot be said.
     bool mixed = false;
+    /// So may tracebacks: whose one is cannot be said.
+    bool mixed_texts = false;
     std::map<std::int32_t, std::string_view> hosts;
 
     /// Where an error comes from: its line says so, or a report does.
@@ -56,6 +58,10 @@ struct failure_report {
     bool several = false;
     failed_rank lowest;  ///< of the roots of all reports that end as this one does
 };
+/// What stands behind `traceback :` in an entry of a report; without a text where there is none.
+error_line read_traceback(std::string_view entry);
+/// The lowest rank whose entry, in any of the reports, has the same error; nothing: no entry has.
+std::optional<std::int32_t> lowest_that_says(const error_line& error, std::string_view reports);
 /// Nothing: there is none, or the root cause of the last cannot be read.
 std::optional<failure_report> find_failure_report(std::string_view text);
 
