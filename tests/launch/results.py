@@ -23,6 +23,7 @@ FAULTS = {
     "all-nan": "all ranks raise the same one",
     "all-crash": "all ranks crash",
     "all-silent": "all ranks end with code 3, without a word",
+    "all-record": "all ranks raise the same one, under torch's `@record`",
     "import": "a module is missing",
     "killed": "rank 1 is killed",
     "crash": "rank 1 crashes in native code",
