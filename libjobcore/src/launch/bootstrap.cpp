@@ -402,7 +402,8 @@ function goes_on(line) {
 function is_error(line) { return line ~ /^[A-Za-z_][A-Za-z0-9_.]*(Error|Exception|Exit|Interrupt)(:|$)/ }
 # The innermost place of a traceback in a file of the user; of two that lie in between each other none.
 function is_own(line) { return line !~ /\/(site|dist)-packages\/|\/lib\/python3|File "</ }
-function note_place(line) { if (!mixed[from] && (is_own(line) || !place[from] || !is_own(place[from]))) place[from] = cut(line, 300) }
+function innermost(kept, line) { return !kept || is_own(line) || !is_own(kept) ? line : kept }
+function note_place(line) { if (!mixed[from]) place[from] = innermost(place[from], cut(line, 300)) }
 function told_with_place() {
     if (!harmless[from]) {
         tell()
@@ -438,12 +439,18 @@ function ends_traceback(line) { return is_error(line) || (open[from] == 1 && lin
     }
     if (body ~ /^Failures:/) { listed = 1; next }
     if (listed && body ~ /^[- ]|^\[[0-9]+\]:/) { if (body ~ /^-/) listed = 0; next }
-    if (body ~ /^Root Cause \(first observed failure\):/) { end_report(); report = ""; lines = 25 }
+    if (body ~ /^Root Cause \(first observed failure\):/) { end_report(); report = inner = ""; lines = 25 }
     if (lines > 0) {
+        # Of a traceback under @record the innermost place.
+        if (body ~ /^    /) {
+            if (body ~ /^ *File ".*", line [0-9]/) inner = innermost(inner, cut(body, 200) "\n")
+            next
+        }
         if (body ~ /^====/) lines = 1
         if (match(body, /^  rank +: /)) root_rank = substr(body, RLENGTH + 1) + 0
         if (match(body, /^  exitcode +: /)) root_code = substr(body, RLENGTH + 1) + 0
-        report = report cut(body, 200) "\n"
+        report = report inner cut(body, 200) "\n"
+        inner = ""
         lines--
     }
     else if (body ~ /^Traceback \(most recent call last\)/) { if (open[from]) mixed[from] = 1; else forget_place(); open[from]++ }

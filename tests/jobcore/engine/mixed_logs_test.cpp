@@ -231,6 +231,26 @@ TEST_CASE("[behaviour 3.9] of entries with the same traceback the lowest rank is
     CHECK(told(three) == "rank 1 on worker-0: " + not_finite + place);
 }
 
+TEST_CASE("[behaviour 3.9] of a traceback in a report its error is told, and none if it is cut") {
+    const std::string lines =
+        "\n  CUDA kernel errors might be reported elsewhere.\n  Pass another one.";
+    const std::string text = recorded("RuntimeError: CUDA error" + lines);
+    const auto told = [](const std::string& text) {
+        return judge_log("", "launcher-0", with_traceback(report(0, 1, 1, 1), text)).text;
+    };
+    CHECK(
+        told(text) == "rank 0 on worker-0: RuntimeError: CUDA error (/code/train.py:57, in step)"
+    );
+    const std::string cut = text.substr(0, text.find("raise"));
+    const std::string none = "rank 1 on worker-0 failed; its log says why";
+    CHECK(told(cut) == none);
+    const std::string first = recorded(missing) +
+                              "\n  During handling of the above exception, "
+                              "another exception occurred:\n  \n  ";
+    CHECK(told(first + text) == told(text));
+    CHECK(told(first + cut) == none);
+}
+
 TEST_CASE("[behaviour 3.9] a traceback of a report that is cut is told of no other rank") {
     const bool all = GENERATE(true, false);
     const auto say = [all](const std::string& report, const std::string& text) {

@@ -68,6 +68,32 @@ TEST_CASE("[behaviour 3.9] of ranks that say the same two are kept, the lowest",
     }
 }
 
+TEST_CASE("[behaviour 3.9] of a report's traceback place and error are kept", "[bootstrap]") {
+    const auto frame = [](const std::string& file) {
+        return "    File \"" + file + "\", line 7, in call\n      return call()\n";
+    };
+    const std::string head = "Root Cause (first observed failure):\n[0]:\n" + entry(1, 1) +
+                             "  error_file: /tmp/e.json\n  traceback : Traceback (most recent "
+                             "call last):\n";
+    const std::string tail =
+        "  RuntimeError: CUDA error\n  Pass CUDA_LAUNCH_BLOCKING=1.\n  \n====\n";
+    const std::string library = "/usr/lib/python3/dist-packages/torch/nn.py";
+    const std::string own = GENERATE("train.py", "");
+    std::string frames;
+    for (int i = 0; i < 40; ++i) {
+        frames += frame(library + std::to_string(i));
+        frames += i == 20 && !own.empty() ? frame(own) : "";
+    }
+    const std::string kept = own.empty() ? frame(library + "39") : frame(own);
+    for (const auto& shell : shells()) {
+        CAPTURE(shell);
+        CHECK(
+            message_of(shell, head + frames + tail) ==
+            head + kept.substr(0, kept.find('\n') + 1) + tail
+        );
+    }
+}
+
 TEST_CASE("[behaviour 3.9] of pods that say the same the lowest is kept", "[bootstrap]") {
     const auto died = [](int pod, int code) {
         return "w-" + std::to_string(pod) + ": [2026-11-21 14:49:3" + std::to_string(pod % 10) +

@@ -144,6 +144,26 @@ private:
     bool mixed_frames_ = false;
 };
 
+/// The line below the last place, which is indented less; what says more may stand below it.
+/// Nothing if the text ends before.
+std::string_view error_of(std::string_view traceback) {
+    std::size_t indent = 0;  ///< of the last place; 0: none, or its error was read
+    bool has_place = false;
+    std::string_view out;
+    for_each_line(traceback, [&](std::string_view line) {
+        const std::size_t first = line.find_first_not_of(' ');
+        if (first != line.npos && line.substr(first).starts_with("File \"")) {
+            indent = first;
+            has_place = true;
+            out = {};
+        } else if (first < indent) {
+            indent = 0;
+            out = line.substr(first);
+        }
+    });
+    return has_place ? out : last_line(traceback);
+}
+
 std::optional<failed_rank> read_root(std::string_view report) {
     failed_rank out;
     out.rank = leading_number(field_of(report, "rank"));
@@ -176,7 +196,7 @@ error_line read_traceback(std::string_view entry) {
     const std::size_t at = entry.find(head);
     const auto whole = at == entry.npos ? std::string_view() : entry.substr(at + head.size());
     error_line out;
-    out.text = last_line(whole);
+    out.text = error_of(whole);
     // Of most scripts it says only how there would be one.
     if (out.text.starts_with("To enable traceback see")) {
         out.text = {};
