@@ -198,11 +198,13 @@ class Install(unittest.TestCase):
         self.assertEqual(apart["podAffinityTerm"], {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector})
         [spread] = deployment["spec"]["template"]["spec"]["topologySpreadConstraints"]
         self.assertEqual((spread["topologyKey"], spread["labelSelector"]), ("topology.kubernetes.io/zone", selector))
+        first = self.c.operator
+        eventually("one leads", lambda: "leading: " in first.log.read_text())
         second = self.start_operator("second")
         self.c.apply(job("mnist", {"worker": pods(2, duration="1s")}))
         self.c.wait_phase("mnist", "Succeeded")
         eventually("the other one follows", lambda: "another replica leads" in second.log.read_text())
-        for process, leads in ((self.c.operator, 1), (second, 0)):
+        for process, leads in ((first, 1), (second, 0)):
             # As the probes ask, and as Prometheus does: by TLS, with the token.
             for probe in PROBES:
                 path = deployment["spec"]["template"]["spec"]["containers"][0][probe]["httpGet"]["path"]
@@ -215,7 +217,7 @@ class Install(unittest.TestCase):
         for name, file, source in (("dashboard", "signalbox.json", "dashboard.json"), ("alerts", "signalbox.yaml", "rules.yaml")):
             held = self.plane.object("configmap", f"signalbox-{name}", SYSTEM)["data"]
             self.assertEqual(held[file], (DEPLOY / "observability" / source).read_text())
-        self.c.operator.child.terminate()
+        first.child.terminate()
         eventually("it leads", lambda: "leading: " in second.log.read_text())
         self.c.apply(job("next", {"worker": pods(2, duration="1s")}))
         self.c.wait_phase("next", "Succeeded")
