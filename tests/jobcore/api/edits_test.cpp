@@ -45,7 +45,8 @@ std::array<std::string, 2> two_values(const field& row) {
             }
             return row.form == nullptr || row.form == &schema::replica_type_form ||
                            row.form == &schema::object_name_form ||
-                           row.form == &schema::label_key_form
+                           row.form == &schema::label_key_form ||
+                           row.form == &schema::label_value_form
                        ? std::array<std::string, 2>{"\"aa\"", "\"bb\""}
                    : row.form == &schema::path_form
                        ? std::array<std::string, 2>{"\"/a\"", "\"/b\""}

@@ -19,7 +19,8 @@ inline constexpr std::array t9k_scheduler_fields{
         .doc = "Queue of the scheduler; empty means `default`.",
         .aliases = queue_alias,
         .fallback = "\"default\"",
-        .max_length = 253,
+        .form = &label_value_form,
+        .max_length = 63,
     },
     field{
         .name = "priority",

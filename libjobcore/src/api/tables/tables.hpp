@@ -26,5 +26,7 @@ extern const text_form proc_per_node_form;
 extern const text_form object_name_form;
 /// The key of a label: `rack`, `topology.kubernetes.io/zone`.
 extern const text_form label_key_form;
+/// The value of a label; may be empty.
+extern const text_form label_value_form;
 
 }  // namespace signalbox::core::schema

@@ -74,6 +74,10 @@ bool is_label_name(std::string_view text) {
            });
 }
 
+bool is_label_value(std::string_view text) {
+    return text.empty() || is_label_name(text);
+}
+
 bool is_label_key(std::string_view text) {
     const std::size_t slash = text.find('/');
     return slash == text.npos
@@ -119,6 +123,12 @@ constexpr text_form label_key_form{
         "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$",
     .words = "the key of a label, as `topology.kubernetes.io/zone`",
     .matches = is_label_key,
+};
+
+constexpr text_form label_value_form{
+    .pattern = "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$",
+    .words = "the value of a label: at most 63 letters, digits, `-`, `_` and `.`",
+    .matches = is_label_value,
 };
 
 }  // namespace signalbox::core::schema
