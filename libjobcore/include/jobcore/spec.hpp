@@ -209,7 +209,8 @@ struct spec_fragments {
     bool pause = false;
     /// As job_plan::peers_join, by `torchrunConfig.enabled`.
     bool peers_join = false;
-    /// Deadline, time to live, clean-up, failure policy and rules, restart scope and budget only.
+    /// Deadline, time to live, clean-up, failure policy and rules, restart scope and budget, and
+    /// when the budget is given back; nothing else.
     /// `clean_up` is `none` where it is written wrongly. Without a written and valid `backoffLimit`
     /// the budget is endless: no default ends a job.
     run_policy run;
