@@ -34,3 +34,6 @@ last = get_last_checkpoint(FOLDER) if os.path.isdir(FOLDER) else None
 print(f"begins from {last}", flush=True)
 Trainer(model=model, args=arguments, train_dataset=Made()).train(resume_from_checkpoint=last)
 print("training is done", flush=True)
+# torch asks for it: a rank that still uses its connections aborts when another one has exited.
+torch.distributed.barrier()
+torch.distributed.destroy_process_group()
