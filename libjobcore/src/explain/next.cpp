@@ -58,6 +58,31 @@ void say_deadline(story& s) {
     }
 }
 
+/// How long an attempt may stand still: when that began is not in status.
+void say_stall(story& s) {
+    const job_plan* plan = s.plan();
+    const bool runs = s.after.phase == job_phase::running && !says(s.after.reason, reason::stalled);
+    if (plan == nullptr || !runs || (s.spec() != nullptr && s.spec()->mode.debug)) {
+        return;
+    }
+    const auto& progress = s.after.progress;
+    const bool reported = progress && progress->attempt == s.after.attempt && progress->advanced;
+    const auto patience =
+        reported ? std::optional(plan->run.stall_after) : plan->run.first_report_after;
+    if (patience) {
+        s.say(
+            next_section,
+            fmt::format(
+                "If {} for {}, it counts as stalled{}",
+                reported ? "it makes no progress" : "nobody reports progress",
+                words_of(seconds(*patience)),
+                plan->run.on_stall == stall_action::restart ? " and is restarted" : ""
+            ),
+            "behaviour 13.8"
+        );
+    }
+}
+
 /// Times that are not in status: tries of what was refused, and checks of what is not served.
 void say_retry(story& s) {
     if (s.refusals_unknown) {
@@ -89,6 +114,8 @@ void say_retry(story& s) {
         );
     } else if (!s.seen.refusals.empty()) {
         say_at(s, *wake, "the operator tries again what the server refused", "behaviour 2.8");
+    } else {
+        say_at(s, *wake, "the operator looks at the job again", {});
     }
 }
 
@@ -111,6 +138,7 @@ void say_next(story& s) {
     const std::size_t before = s.out.size();
     say_transition(s);
     say_deadline(s);
+    say_stall(s);
     say_retry(s);
     say_end(s);
     if (s.out.size() == before) {

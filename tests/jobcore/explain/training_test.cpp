@@ -81,14 +81,31 @@ TEST_CASE("[behaviour 13.7] how far training is", "[explain]") {
     CHECK(e.says(in::phase, "Rank 1 is furthest behind, by 10 steps, at step 1190."));
     CHECK(e.says(in::phase, "The last checkpoint that was reported is of step 1000, and took 12 s.")
     );
+    CHECK(e.says(in::next, "If it makes no progress for 30 min, it counts as stalled."));
     w.wait(seconds{1800});
     w.settle();
     const explained stalled(w);
     INFO(stalled.text());
+    CHECK_FALSE(stalled.says(in::next, "counts as stalled"));
     CHECK(stalled.says(in::phase, "is Running (Stalled)"));
     CHECK(stalled.says(
         in::phase, "Its pods run, and it makes no progress: Stalled: no progress for 1800 s"
     ));
+}
+
+TEST_CASE("[behaviour 13.8] how long an attempt may go without a report", "[explain]") {
+    const bool debug = GENERATE(false, true);
+    auto job =
+        ddp().run_policy(R"("progress":{"firstReportAfterSeconds":60,"stallAction":"Restart"})");
+    world w(debug ? job.debug() : job);
+    const explained early(w);
+    CHECK_FALSE(early.says(in::next, "counts as stalled"));
+    w.start();
+    const explained e(w);
+    INFO(e.text());
+    const std::string said =
+        "If nobody reports progress for 60 s, it counts as stalled and is restarted.";
+    CHECK(e.says(in::next, said) == !debug);
 }
 
 TEST_CASE("[behaviour 13.5] what a long run gave back", "[explain]") {
