@@ -457,6 +457,8 @@ function ends_traceback(line) { return is_error(line) || (open[from] == 1 && lin
     else if (body ~ /^ *File ".*", line [0-9]/) note_place($0)
     else if (open[from] ? ends_traceback(body) : (ranked || place[from]) && is_error(body)) told_with_place()
     else if (body ~ /^ *what\(\): /) { if (!died && thrown[from]) died = thrown[from] cut($0, 300) "\n" }
+    # An interpreter that crashes as it ends has nothing left to run, and says nothing of why it ends.
+    else if (body ~ /^ *<no Python frame>/) { if (refused ~ /Fatal Python error: /) { late = refused; refused = "" } }
     else if (body ~ /^[^ \t]/) {
         thrown[from] = body ~ /^terminate called after throwing / ? cut($0, 300) "\n" : ""
         harmless[from] = body ~ /^(Exception ignored |--- Logging error|Error in atexit[.])/
@@ -467,6 +469,7 @@ function ends_traceback(line) { return is_error(line) || (open[from] == 1 && lin
 }
 END {
     end_report()
+    if (!errors && !refused) refused = late
     for (i = 1; i <= errors; i++) text = text text_of[i]
     for (i = 1; i <= errors; i++) {
         if (key_of[i] == "" || length(refused died text ends last_report entry_of[rank_of[i]]) > 4000) continue

@@ -304,6 +304,33 @@ TEST_CASE(
     CHECK(found(begin + own + "ValueError: x\n" + line + "\n") == "ValueError: x");
 }
 
+TEST_CASE("[behaviour 3.9] an interpreter that crashes as it ends says nothing of why it ends") {
+    const auto crash = [](const std::string& name, const std::string& frame) {
+        return "Fatal Python error: " + name +
+               "\n\nThread 0x00007fb48da52040 (most recent call first):\n" + frame + "\n\n";
+    };
+    const std::string indent = GENERATE("", "  ");
+    const std::string none = indent + "<no Python frame>";
+    const std::string at_end = "terminate called without an active exception\n" +
+                               crash("Aborted", none) + crash("Segmentation fault", none);
+    const auto found = [](const std::string& log) { return *find_error_line(log); };
+    for (const std::string prefix : {"", "w-1: "}) {
+        const auto of_pod = [&](std::string text) {
+            for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
+                text.insert(at, prefix);
+            }
+            return text;
+        };
+        const std::string error = prefix + "[rank0]: ValueError: x\n";
+        CHECK(found(error + of_pod(at_end)).text == "ValueError: x");
+        CHECK(found(error + of_pod(at_end)).raised);
+        CHECK_FALSE(found(error + of_pod(crash("Aborted", "  File \"a.py\", line 3 in f"))).raised);
+        CHECK_FALSE(found(error + of_pod("sh: 1: trainn: not found\n" + none + "\n")).raised);
+        CHECK(found(of_pod(at_end)).text == "Fatal Python error: Aborted");
+        CHECK_FALSE(found(of_pod(at_end)).raised);
+    }
+}
+
 TEST_CASE("[behaviour 3.9] beside errors with ranks one without ended no rank, but a thread's") {
     const std::string timeout = begin + own + "requests.exceptions.ReadTimeout: read timed out\n";
     const std::string closed = "[rank0]: RuntimeError: Connection closed by peer\n";

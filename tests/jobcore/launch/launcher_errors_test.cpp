@@ -68,6 +68,33 @@ TEST_CASE("[behaviour 3.9] of ranks that say the same two are kept, the lowest",
     }
 }
 
+TEST_CASE(
+    "[behaviour 3.9] of an interpreter that crashes as it ends the error alone", "[bootstrap]"
+) {
+    const std::string pod = GENERATE("", "w-1: ");
+    const auto crash = [&](const std::string& name, const std::string& frame) {
+        return pod + "Fatal Python error: " + name + "\n" + pod +
+               "Thread 0x7fb4 (most recent call first):\n" + pod + "  " + frame + "\n";
+    };
+    const std::string error = raised(pod, 0, 57, "ValueError: 3");
+    const std::string end =
+        crash("Aborted", "<no Python frame>") + crash("Segmentation fault", "<no Python frame>");
+    const std::string said = told(pod, 0, 57, "ValueError: 3");
+    const std::string refusal = pod + "sh: 1: trainn: not found\n";
+    const std::string fatal = pod + "Fatal Python error: Aborted\n";
+    for (const auto& shell : shells()) {
+        CAPTURE(shell);
+        CHECK(message_of(shell, error + end) == said);
+        CHECK(message_of(shell, refusal + error + end) == refusal + said);
+        CHECK(message_of(shell, refusal + pod + "<no Python frame>\n" + error) == refusal + said);
+        CHECK(
+            message_of(shell, error + crash("Aborted", "File \"a.py\", line 3 in f")) ==
+            fatal + said
+        );
+        CHECK(message_of(shell, crash("Aborted", "<no Python frame>")) == fatal);
+    }
+}
+
 TEST_CASE("[behaviour 3.9] of a report's traceback place and error are kept", "[bootstrap]") {
     const auto frame = [](const std::string& file) {
         return "    File \"" + file + "\", line 7, in call\n      return call()\n";

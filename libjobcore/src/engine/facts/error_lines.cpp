@@ -182,6 +182,7 @@ struct source {
     std::optional<error_line> held{};
     bool held_refusal = false;
     bool last_words = false;  ///< they are in the next line
+    bool at_end = false;      ///< the refusal is of an interpreter that had nothing left to run
     error_line last{};
     kept_error cause{}, consequence{}, refusal{};
 
@@ -284,6 +285,10 @@ private:
         if (own.held && goes_on(line, found.last_line, own)) {
             return;
         }
+        if (is_of_no_frame(line)) {
+            own.at_end = own.at_end || is_of_interpreter(own.refusal.error.text);
+            return;
+        }
         const bool original = line.starts_with("Original Traceback (most recent call last)");
         const bool begins = original || line.starts_with("Traceback (most recent call last)");
         if (begins || line.starts_with(' ') || line.starts_with('\t')) {
@@ -321,11 +326,12 @@ private:
             read_refusal(line, found, own);
         }
     }
-    /// Somebody said why, e.g. by what().
+    /// Somebody said why, e.g. by what(). An interpreter that crashes as it ends says nothing of
+    /// why it ends.
     bool was_aborted() const {
         return std::ranges::any_of(sources_, [](const auto& one) {
             const error_line& said = one.second.refusal.error;
-            return !said.text.empty() && !said.secondary;
+            return !said.text.empty() && !said.secondary && !one.second.at_end;
         });
     }
 

@@ -171,12 +171,20 @@ bool is_refusal(std::string_view line) {
     const bool of_arguments =
         error != line.npos && error > 0 && line.substr(0, error).find_first_of(" \t:") == line.npos;
     const bool of_python =
-        line.find(": can't open file '") != line.npos || line.starts_with("Fatal Python error: ") ||
+        line.find(": can't open file '") != line.npos || is_of_interpreter(line) ||
         (line.find("python") != line.npos && line.find(": No module named ") != line.npos);
     const bool of_library = line.find(": Assertion `") != line.npos && line.ends_with("' failed.");
     return of_arguments || of_python || of_library || is_refusal_of_shell(line) ||
            is_death_in_shell(line) || line.ends_with(": command not found") ||
            (line.ends_with(": not found") && line.find("sh: ") != line.npos);
+}
+
+bool is_of_interpreter(std::string_view line) {
+    return line.starts_with("Fatal Python error: ");
+}
+
+bool is_of_no_frame(std::string_view line) {
+    return trimmed(line) == "<no Python frame>";
 }
 
 std::string_view return_code(std::string_view line) {

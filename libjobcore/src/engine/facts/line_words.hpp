@@ -58,6 +58,11 @@ bool is_kind_of_nccl(std::string_view line);
 /// What programs say that cannot start, or that are aborted: Python without its script, a command
 /// line that is refused, an interpreter that crashes, a shell without the program.
 bool is_refusal(std::string_view line);
+/// `Fatal Python error: Aborted`, as Python's faulthandler tells of a signal, which torch's @record
+/// turns on.
+bool is_of_interpreter(std::string_view line);
+/// Below it, in place of the places of a thread: it has none.
+bool is_of_no_frame(std::string_view line);
 /// What DeepSpeed's launcher says of a rank that a signal ended; empty for any other line.
 std::string_view killed_rank(std::string_view line);
 /// `return code = 3` of what it says of a rank that failed; empty for any other line.
