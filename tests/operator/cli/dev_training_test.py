@@ -49,9 +49,10 @@ class Training(unittest.TestCase):
 
     def test_simulated_pods_report_and_stand_still(self):
         """[behaviour 13.8] A rank stands still, all others behind it; the job starts again behind its checkpoint, and ends."""
-        sim = {"step-every": "50ms", "total-steps": "150", "checkpoint-every": "10", "stall-at": "1500ms", "fail-times": "1",
+        sim = {"step-every": "50ms", "total-steps": "190", "checkpoint-every": "10", "stall-at": "1500ms", "fail-times": "1",
                "only-index": "1"}
-        job = jobs.pytorch("stands", "5s", {key.replace("-", "_"): value for key, value in sim.items()},
+        # It ends some seconds after it is seen to stand still, and with its last step.
+        job = jobs.pytorch("stands", "8s", {key.replace("-", "_"): value for key, value in sim.items()},
                            runPolicy={"backoffLimit": 1, "progress": {"stallAfterSeconds": 2, "stallAction": "Restart"}})
         job["spec"]["replicaSpecs"][0]["replicas"] = 2
         with tempfile.TemporaryDirectory() as folder:
@@ -60,8 +61,8 @@ class Training(unittest.TestCase):
                 json.dump(job, out)
             done = program.run("dev", "--apply", file, "--until-finished", "--kubeconfig", os.path.join(folder, "kubeconfig"))
         self.assertEqual(done.code, 0, done.out + done.err)
-        self.assertRegex(done.out, r"training: step \d+ of 150")
-        self.assertRegex(done.out, r"no progress for 2 s: step \d+ of 150; rank 1 stood still first, at step 30")
+        self.assertRegex(done.out, r"training: step \d+ of 190")
+        self.assertRegex(done.out, r"no progress for 2 s: step \d+ of 190; rank 1 stood still first, at step 30")
         self.assertRegex(done.out, r"stands +PyTorchTrainingJob +Succeeded .* 1 ")
 
     def test_a_bar_on_a_terminal(self):
