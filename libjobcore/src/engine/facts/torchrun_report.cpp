@@ -103,8 +103,7 @@ private:
     void read_frame(std::string_view line) {
         borders_ += line.starts_with("====") ? 1 : 0;
         if (line == root_cause) {
-            mixed_frames_ = mixed_frames_ || (roots_ > 0 && borders_ < 2);
-            ++roots_;
+            mixed_frames_ = mixed_frames_ || borders_ < 2;
             borders_ = 0;
         }
     }
@@ -139,8 +138,7 @@ private:
     bool mixed_ = false;
     std::map<std::int32_t, std::string_view> hosts_;  ///< by rank
     bool mixed_hosts_ = false;
-    int roots_ = 0;
-    int borders_ = 0;  ///< since the last root cause
+    int borders_ = 2;  ///< since the last root cause; a text may begin behind them
     bool mixed_frames_ = false;
 };
 
