@@ -400,6 +400,7 @@ function goes_on(line) {
     return 1
 }
 function is_error(line) { return line ~ /^[A-Za-z_][A-Za-z0-9_.]*(Error|Exception|Exit|Interrupt)(:|$)/ }
+function is_place(line) { return line ~ /^ *File ".*", line [0-9]/ }
 # The innermost place of a traceback in a file of the user; of two that lie in between each other none.
 function is_own(line) { return line !~ /\/(site|dist)-packages\/|\/lib\/python3|File "</ }
 function innermost(kept, line) { return !kept || is_own(line) || !is_own(kept) ? line : kept }
@@ -443,7 +444,7 @@ function ends_traceback(line) { return is_error(line) || (open[from] == 1 && lin
     if (lines > 0) {
         # Of a traceback under @record the innermost place.
         if (body ~ /^    /) {
-            if (body ~ /^ *File ".*", line [0-9]/) inner = innermost(inner, cut(body, 200) "\n")
+            if (is_place(body)) inner = innermost(inner, cut(body, 200) "\n")
             next
         }
         if (body ~ /^====/) lines = 1
@@ -454,7 +455,7 @@ function ends_traceback(line) { return is_error(line) || (open[from] == 1 && lin
         lines--
     }
     else if (body ~ /^Traceback \(most recent call last\)/) { if (open[from]) mixed[from] = 1; else forget_place(); open[from]++ }
-    else if (body ~ /^ *File ".*", line [0-9]/) note_place($0)
+    else if (is_place(body)) note_place($0)
     else if (open[from] ? ends_traceback(body) : (ranked || place[from]) && is_error(body)) told_with_place()
     else if (body ~ /^ *what\(\): /) { if (!died && thrown[from]) died = thrown[from] cut($0, 300) "\n" }
     # An interpreter that crashes as it ends has nothing left to run, and says nothing of why it ends.
