@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace signalbox::core::explaining {
 namespace {
 
@@ -83,6 +85,22 @@ void say_stall(story& s) {
     }
 }
 
+/// When the first action that the server refused before is tried again.
+std::optional<instant> first_retry(const story& s) {
+    std::optional<instant> out;
+    for (const stage& actions : s.decisions.back().stages) {
+        for (const action& a : actions) {
+            const bool refused = std::ranges::any_of(s.seen.refusals, [&](const refusal& r) {
+                return r.kind == a.kind && r.name == a.name;
+            });
+            if (refused && a.not_before) {
+                out = std::min(out.value_or(*a.not_before), *a.not_before);
+            }
+        }
+    }
+    return out;
+}
+
 /// Times that are not in status: tries of what was refused, and checks of what is not served.
 void say_retry(story& s) {
     if (s.refusals_unknown) {
@@ -99,10 +117,20 @@ void say_retry(story& s) {
         );
         return;
     }
+    const auto retry = first_retry(s);
+    if (retry) {
+        const bool quota = says(s.after.reason, reason::quota_exceeded);
+        say_at(
+            s,
+            *retry,
+            "the operator tries again what the server refused",
+            quota ? "behaviour 2.8" : "behaviour 1.8"
+        );
+    }
     const auto& wake = s.decisions.back().wake_up;
     const auto& next = s.after.next_transition;
     // A transition is rounded up to the second that its wake-up lies in.
-    if (!wake || (next && *wake + seconds(1) > next->time)) {
+    if (!wake || (next && *wake + seconds(1) > next->time) || (retry && *wake >= *retry)) {
         return;
     }
     if (says(s.after.reason, reason::waiting_for_pod_group)) {
@@ -112,8 +140,6 @@ void say_retry(story& s) {
             "at the latest the operator checks again whether the API server serves PodGroups",
             "behaviour 8.4"
         );
-    } else if (!s.seen.refusals.empty()) {
-        say_at(s, *wake, "the operator tries again what the server refused", "behaviour 2.8");
     } else {
         say_at(s, *wake, "the operator looks at the job again", {});
     }

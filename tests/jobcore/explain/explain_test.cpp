@@ -8,10 +8,12 @@
 
 using namespace signalbox::core;
 using signalbox::test::at;
+using signalbox::test::c10d;
 using signalbox::test::colossalai;
 using signalbox::test::ddp;
 using signalbox::test::explained;
 using signalbox::test::job_builder;
+using signalbox::test::refused;
 using signalbox::test::world;
 
 using in = explain_section;
@@ -174,7 +176,18 @@ TEST_CASE("a refusal that is known: when it is tried again", "[explain]") {
     CHECK(e.says(in::phase, "exceeded quota: gpus, requested: 8, limited: 4."));
     CHECK(e.says(in::awaited, "Room in the quota"));
     CHECK(e.says(in::next, "(in 10 s) the operator tries again what the server refused"));
+    CHECK_FALSE(e.says(in::next, "looks at the job again"));
     CHECK(e.says(in::actions, "not before"));
+}
+
+TEST_CASE("a refusal is tried again in its time, whatever else comes first", "[explain]") {
+    world w(c10d(2).elastic(1, 4).run_policy("\"activeDeadlineSeconds\":8"));
+    w.refusals.push_back(refused(w, object_kind::job, "mnist", 403, {}, 0));
+    w.start();
+    const explained e(w);
+    INFO(e.text());
+    CHECK(e.says(in::next, "(in 8 s) the deadline passes"));
+    CHECK(e.says(in::next, "(in 10 s) the operator tries again what the server refused"));
 }
 
 TEST_CASE("a recording knows no refusals: the recorded reason stands", "[explain]") {
