@@ -107,9 +107,12 @@ TEST_CASE(
     );
     CHECK(note.text == "rank 2 on mnist-9414c-worker-1 failed; its log says why");
     CHECK_FALSE(note.secondary);
-    note = read_termination_message(other + none);
-    CHECK(note.text == "rank 0: KeyError: 'x'");
-    CHECK_FALSE(note.secondary);
+    for (const std::string code : {"1", "143", "134", "-6", "250"}) {
+        CAPTURE(code);
+        note = read_termination_message(other + report(code, "To enable traceback see: https://"));
+        CHECK(note.text == "rank 0: KeyError: 'x'");
+        CHECK_FALSE(note.secondary);
+    }
     CHECK(read_termination_message("Connection closed by peer [10.0.0.4]:1\n" + none).secondary);
     // The log of a launcher of two nodes: the report of the one that suffered comes last.
     const std::string suffered = "[rank2]: RuntimeError: Connection closed by peer [10.0.0.4]:1\n";

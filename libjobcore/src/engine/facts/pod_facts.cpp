@@ -52,6 +52,13 @@ std::string with_colon(const std::string& text) {
     return text.empty() ? text : ": " + text;
 }
 
+/// Of a program of Python: by an exception, or by an abort as shells and DeepSpeed's launcher say
+/// it.
+bool is_raised_or_aborted(std::int32_t code) {
+    constexpr std::array<std::int32_t, 3> codes{1, 128 + 6, 256 - 6};
+    return std::ranges::find(codes, code) != codes.end();
+}
+
 }  // namespace
 
 const container_record* training_container(const pod_record& pod, std::string_view name) {
@@ -169,9 +176,13 @@ std::int32_t crash_signal(std::int32_t code) {
 }
 
 bool is_code_of_raised(std::int32_t code) {
-    constexpr std::array<std::int32_t, 3> codes{1, 128 + 6, 256 - 6};
     const std::int32_t signal = crash_signal(code);
-    return std::ranges::find(codes, code) != codes.end() || (signal != 0 && signal != sigkill);
+    return is_raised_or_aborted(code) || (signal != 0 && signal != sigkill);
+}
+
+bool is_victims_code(std::int32_t code) {
+    constexpr std::int32_t terminated = 128 + 15;
+    return is_raised_or_aborted(code) || code == terminated;
 }
 
 std::string describe_failure(

@@ -76,6 +76,10 @@ std::int32_t crash_signal(std::int32_t code);
 /// end so too.
 bool is_code_of_raised(std::int32_t code);
 
+/// How a process ends too that says nothing because it follows from another's end: 1, SIGTERM, or
+/// an abort (BEHAVIOUR.md 3.13).
+bool is_victims_code(std::int32_t code);
+
 /// `pod a-b-0, container pytorch exited with 137 (OOMKilled): CUDA out of memory`; the code is left
 /// out where the exception behind it says all of it. `said`: the container's message, where the
 /// caller has read it.

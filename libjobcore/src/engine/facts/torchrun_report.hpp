@@ -15,12 +15,6 @@
 
 namespace signalbox::core::engine {
 
-/// Python exits with 1 after an error, which it names; 143 and 134 are how victims end.
-inline bool is_victims_code(std::int32_t code) {
-    constexpr std::int32_t terminated = 143, aborted = 134;
-    return code <= 1 || code == terminated || code == aborted;
-}
-
 /// One of those that the reports list, the one that torchrun takes for the cause among them. Views
 /// into the text it was read from.
 struct failed_rank {

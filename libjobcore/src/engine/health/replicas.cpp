@@ -28,12 +28,6 @@ bool is_end_of_raised(const termination_note& said, const loss& l) {
     return said.raised && !said.error_code && is_code_of_raised(*l.exit_code);
 }
 
-/// How a process ends too that says nothing because it follows from another's end.
-bool is_victims(std::int32_t code) {
-    constexpr std::int32_t terminated = 128 + 15;
-    return is_code_of_raised(code) || code == terminated;
-}
-
 /// Twice in a row it does not count (5.4). The record of that is the cause of the last incident.
 cause cause_of_unreachable(const context& c) {
     const auto& last = c.status.restarts.last;
@@ -169,7 +163,7 @@ private:
     static void note_way(const termination_note& said, loss& l) {
         if (l.signal != 0 && l.signal != sigkill) {
             l.way = 128 + l.signal;
-        } else if (l.signal == 0 && !is_victims(*l.exit_code)) {
+        } else if (l.signal == 0 && !is_victims_code(*l.exit_code)) {
             l.way = *l.exit_code;
             l.sameness = said.last_line.empty() ? 0 : sameness_of(said.last_line, {});
         }
@@ -197,7 +191,8 @@ private:
             note_way(said, l);
         }
         l.suffered = said.suffered_at.has_value();
-        l.says_nothing = !said.names_error && !said.silent && !alone && is_victims(*l.exit_code);
+        l.says_nothing =
+            !said.names_error && !said.silent && !alone && is_victims_code(*l.exit_code);
         l.signal = raised && !said.secondary ? 0 : l.signal;
         // Without the times of a log it is not known whether the exception was overcome.
         said.raised = said.raised && (!crashed || (l.signal == 0 && l.said_at));
