@@ -516,6 +516,13 @@ void dev_session::print_end() {
     for (const std::string& what : left_) {
         print_line(out_, "  {}", what);
     }
+    const bool simulated = setup_.options.pods == pod_runtime_kind::simulated;
+    if (simulated && !setup_.objects.objects.empty()) {
+        fmt::print(
+            out_,
+            "\nThe pods were simulated, and none of their programs ran: --pods process runs them.\n"
+        );
+    }
     if (setup_.options.until_finished && !interrupted_ && !gave_up_) {
         fmt::print(
             out_,

@@ -79,15 +79,17 @@ public:
         resources();
         folder("--claims", said_.claims, out_.claims);
         folder("--venv", said_.venv, out_.venv);
-        folder("--outputs", said_.outputs, out_.outputs);
-        folder("--log-dir", said_.log_dir, out_.log_dir);
+        kept_folder("--outputs", said_.outputs, out_.outputs);
+        kept_folder("--log-dir", said_.log_dir, out_.log_dir);
         std::error_code failed;
         if (!out_.venv.empty() && !fs::exists(out_.venv + "/bin/python3", failed)) {
             wrong("--venv: {} has no bin/python3: it is no virtual environment", said_.venv);
         }
         out_.offline = said_.offline;
         out_.user_namespaces = said_.user_namespaces;
-        images();  // last, as it may take long
+        images();  // behind the other options, as it may take long
+        make_kept_folder("--outputs", out_.outputs);
+        make_kept_folder("--log-dir", out_.log_dir);
         return std::move(out_);
     }
     const std::vector<std::string>& errors() const { return errors_; }
@@ -103,6 +105,27 @@ private:
             wrong("{}: there is no folder {}", flag, said);
         }
         to = said.empty() ? said : absolute(said);
+    }
+
+    /// Of what pods write. It is made where it alone is missing: a typing error before shows.
+    void kept_folder(const char* flag, const std::string& said, std::string& to) {
+        std::error_code failed;
+        if (said.empty()) {
+            return;
+        }
+        const fs::path path = (fs::absolute(said, failed) / "").parent_path();
+        if (fs::exists(path, failed) ? !is_folder(path) : !is_folder(path.parent_path())) {
+            const bool is_file = is_folder(path.parent_path());
+            wrong("{}: there is no folder {}", flag, is_file ? said : path.parent_path().string());
+        }
+        to = absolute(path);
+    }
+
+    void make_kept_folder(const char* flag, const std::string& path) {
+        std::error_code failed;
+        if (errors_.empty() && !path.empty() && !fs::create_directory(path, failed) && failed) {
+            wrong("{}: cannot make the folder {}: {}", flag, path, failed.message());
+        }
     }
 
     void images() {

@@ -41,6 +41,7 @@ class Dev(unittest.TestCase):
             self.assertRegex(result.out, r"(?m)^ *[0-9.]+s  %s +Running" % job)
             self.assertIn("Events of %s:" % job, result.out)
         self.assertRegex(result.out, r"(?m)^  Normal +Succeeded ")
+        self.assertIn("The pods were simulated, and none of their programs ran: --pods process runs them.", result.out)
         self.assertIn("Next:", result.out)
         self.assertEqual(os.listdir(self.folder.name), [])
 

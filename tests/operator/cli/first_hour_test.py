@@ -76,8 +76,7 @@ class FirstHour(unittest.TestCase):
         self.assertRegex(block, r"^  saving-\w+-master-0: home/run/(a/)?model.pt and 2 more files below / are lost with the pod: "
                                 r"--outputs DIR keeps such files$")
         outputs = os.path.join(self.folder, "outputs")
-        os.mkdir(outputs)
-        said = self.dev(jobs, "--outputs", outputs)
+        said = self.dev(jobs, "--outputs", outputs + "/")
         [pod] = os.listdir(outputs)
         self.assertRegex(said, rf"(?m)^  {pod}: home/run/(a/)?model.pt and 2 more files below / kept in {re.escape(outputs)}/{pod}$")
         found = sorted(os.path.relpath(os.path.join(folder, name), os.path.join(outputs, pod))
@@ -136,7 +135,6 @@ class FirstHour(unittest.TestCase):
         control = os.path.join(self.folder, "control")
         kept = os.path.join(self.folder, "kept")
         again = training("again", "if mkdir /control/once 2>/dev/null; then printf '1%%\\r2%%\\nfirst\\n'; exit 1; fi; echo second")
-        os.mkdir(kept)
         for options in ((), ("--log-dir", kept)):
             os.mkdir(control)
             os.chmod(control, 0o777)

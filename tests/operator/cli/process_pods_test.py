@@ -2,10 +2,12 @@
 """Pods as real processes: `signalbox dev --pods process`, seen with kubectl. Skips where there is no kubectl of 1.30 or later."""
 import json
 import os
+import pathlib
 import re
 import secrets
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -124,6 +126,16 @@ class BadInput(unittest.TestCase):
                      "--claims: there is no folder /none", "--venv: there is no folder /none",
                      "--fake-resource: `gpu=1` is not DOMAIN/NAME=COUNT, e.g. nvidia.com/gpu=8"):
             self.assertIn(text, done.err)
+
+    def test_a_folder_to_write_to_whose_parent_is_missing(self):
+        with tempfile.TemporaryDirectory() as parent:
+            wrong = program.run("dev", "--pods", "process", "--outputs", f"{parent}/a", "--log-dir", f"{parent}/no/b")
+            self.assertEqual((wrong.code, wrong.err), (2, f"signalbox dev: --log-dir: there is no folder {parent}/no\n"))
+            self.assertEqual(os.listdir(parent), [])
+            file = pathlib.Path(parent, "file")
+            file.touch()
+            wrong = program.run("dev", "--pods", "process", "--outputs", file)
+            self.assertEqual((wrong.code, wrong.err), (2, f"signalbox dev: --outputs: there is no folder {file}\n"))
 
     def test_what_simulated_pods_would_ignore_is_refused(self):
         """A script that is not there must not succeed by simulation."""
