@@ -6,9 +6,13 @@
 #include "launch/pod_template.hpp"
 #include "render/labels.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace signalbox::core::launch {
 namespace {
@@ -86,14 +90,14 @@ bool check_fields(
     return good;
 }
 
-/// What a label of ours says on the pods of a type; empty: it differs from pod to pod.
-struct our_label {
+/// A label or annotation that we set on the pods of a type; empty: it differs from pod to pod.
+struct our_mark {
     std::string_view key;
     std::string value;
 };
 
-std::vector<our_label> type_labels(const compile_context& ctx, std::size_t type) {
-    std::vector<our_label> labels{
+std::vector<our_mark> type_labels(const compile_context& ctx, std::size_t type) {
+    std::vector<our_mark> labels{
         {label::owner_name, ctx.plan.job_name},
         {label::owner_kind, std::string(to_string(ctx.plan.kind))},
         {label::component, ctx.render.component},
@@ -112,6 +116,46 @@ std::vector<our_label> type_labels(const compile_context& ctx, std::size_t type)
     return labels;
 }
 
+std::vector<our_mark> type_annotations(const compile_context& ctx, std::size_t type) {
+    std::vector<our_mark> annotations{
+        {label::training_container, ctx.plan.types[type].training_container}};
+    if (const auto marks = gang::marks_of(ctx.plan, type)) {
+        for (const auto& [key, value] : marks->annotations) {
+            annotations.push_back({key, value});
+        }
+        if (!marks->minimum.empty()) {
+            annotations.push_back({marks->minimum, {}});
+        }
+    }
+    return annotations;
+}
+
+/// `what`: `label` or `annotation`, of the template at `pointer`.
+void warn_mark(
+    compile_context& ctx, std::string_view what, const std::string& pointer, std::string_view key
+) {
+    ctx.warn(
+        child_pointer(fmt::format("{}/metadata/{}s", pointer, what), key),
+        fmt::format("The {} {} is set by the operator; this value is not used.", what, key)
+    );
+}
+
+void warn_marks(
+    compile_context& ctx,
+    std::string_view what,
+    const std::string& pointer,
+    const json::value& theirs,
+    std::span<const our_mark> ours
+) {
+    for (const our_mark& mark : ours) {
+        const json::value* value = json::find(theirs, mark.key);
+        if (value != nullptr &&
+            (mark.value.empty() || !value->IsString() || json::view(*value) != mark.value)) {
+            warn_mark(ctx, what, pointer, mark.key);
+        }
+    }
+}
+
 void warn_labels(
     compile_context& ctx,
     std::size_t type,
@@ -122,46 +166,15 @@ void warn_labels(
     if (labels == nullptr) {
         return;
     }
-    const auto warn = [&](std::string_view key) {
-        ctx.warn(
-            child_pointer(pointer + "/metadata/labels", key),
-            "The label " + std::string(key) + " is set by the operator; this value is not used."
-        );
-    };
-    for (const auto& ours : type_labels(ctx, type)) {
-        const json::value* theirs = json::find(*labels, ours.key);
-        if (theirs != nullptr &&
-            (ours.value.empty() || !theirs->IsString() || json::view(*theirs) != ours.value)) {
-            warn(ours.key);
-        }
-    }
+    warn_marks(ctx, "label", pointer, *labels, type_labels(ctx, type));
     // The deciding pod alone carries this one: elsewhere only its value is reserved.
     if (const json::value* theirs = json::find(*labels, label::job_role)) {
         const bool says_master =
             theirs->IsString() && json::view(*theirs) == label::job_role_master;
         const bool is_deciding = type == ctx.plan.deciding_type;
         if (says_master ? !is_deciding || ctx.plan.types[type].wanted > 1 : is_deciding) {
-            warn(label::job_role);
+            warn_mark(ctx, "label", pointer, label::job_role);
         }
-    }
-}
-
-void warn_annotation(
-    compile_context& ctx,
-    std::size_t type,
-    const json::value& pod_template,
-    const std::string& pointer
-) {
-    constexpr std::string_view key = label::training_container;
-    const json::value* annotations = json::find(pod_template, "metadata", "annotations");
-    const json::value* theirs = annotations == nullptr ? nullptr : json::find(*annotations, key);
-    if (theirs != nullptr &&
-        !(theirs->IsString() && json::view(*theirs) == ctx.plan.types[type].training_container)) {
-        ctx.warn(
-            child_pointer(pointer + "/metadata/annotations", key),
-            "The annotation " + std::string(key) +
-                " is set by the operator; this value is not used."
-        );
     }
 }
 
@@ -220,7 +233,9 @@ void warn_overrides(compile_context& ctx, std::size_t type, const json::value& p
         }
     }
     warn_labels(ctx, type, pod_template, pointer);
-    warn_annotation(ctx, type, pod_template, pointer);
+    if (const json::value* theirs = json::find(pod_template, "metadata", "annotations")) {
+        warn_marks(ctx, "annotation", pointer, *theirs, type_annotations(ctx, type));
+    }
 
     const auto marks = gang::marks_of(ctx.plan, type);
     const json::value* scheduler = json::find(pod_template, "spec", "schedulerName");
@@ -229,7 +244,7 @@ void warn_overrides(compile_context& ctx, std::size_t type, const json::value& p
         ctx.warn(
             pointer + "/spec/schedulerName",
             "This scheduler is kept, though the job asks for " +
-                std::string(marks->scheduler_name) + ": it may not know the PodGroup.",
+                std::string(marks->scheduler_name) + ": it may not know of the gang.",
             "SpecWarning"
         );
     }

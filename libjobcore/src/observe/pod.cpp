@@ -104,6 +104,11 @@ private:
         std::string name;
         bool sidecar = false;
     };
+    /// A gang that the pod is a member of, the job's or one of the user's own.
+    struct member_of {
+        const gang::scheduler* whose = nullptr;
+        std::string name;
+    };
 
     pod_record pod_;
     content_reader content_;
@@ -111,7 +116,7 @@ private:
     unsigned labels_ = 0;
     std::string training_;
     std::string gates_;
-    std::string gang_name_;
+    std::vector<member_of> gangs_;
     std::string conditions_;
     std::vector<std::string> spec_order_;
     std::vector<init_container> inits_;
@@ -333,9 +338,9 @@ void pod_sink::read_annotation(std::string_view key, std::string_view value) {
 }
 
 void pod_sink::note_gang(const gang::member_mark& by, std::string_view name) {
-    if (const gang::scheduler* whose = gang::scheduler_of(by)) {
-        pod_.gang = whose;
-        gang_name_ = name;
+    const gang::scheduler* whose = gang::scheduler_of(by);
+    if (whose != nullptr && !name.empty()) {
+        gangs_.push_back({whose, std::string(name)});
     }
 }
 
@@ -420,9 +425,9 @@ void pod_sink::mark_training() {
 pod_record pod_sink::finish() {
     pod_.owner_uid = std::move(owner_.controller.uid);
     pod_.labels_complete = labels_ == all_labels;
-    // Users have gangs of their own; names of pods begin with that of the job's objects.
-    const bool of_job = !gang_name_.empty() && pod_.name.starts_with(gang_name_ + '-');
-    pod_.gang = of_job ? pod_.gang : nullptr;
+    // Users have gangs of their own; the job's is named like the subdomain (BEHAVIOUR.md 1.2).
+    const auto own = std::ranges::find(gangs_, content_.found_subdomain(), &member_of::name);
+    pod_.gang = own == gangs_.end() ? nullptr : own->whose;
     if (!pod_.scheduled) {
         pod_.gates = first_bytes(gates_, pod_message_limit);
     }

@@ -22,6 +22,8 @@ public:
     void boolean(node n, bool value);
     /// `training`: name of the training container. Never 0.
     std::uint64_t finish(std::string_view training) const;
+    /// Valid until the next text.
+    std::string_view found_subdomain() const { return subdomain_; }
 
 private:
     /// Arguments may be as long as a list of all pods; the beginning of such a text tells enough.

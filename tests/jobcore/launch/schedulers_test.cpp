@@ -247,3 +247,25 @@ TEST_CASE("[behaviour 8.8] coscheduling, Koordinator and Volcano: object and mar
         ) == queued.plan.base_name
     );
 }
+
+TEST_CASE("[behaviour 1.6] a template's own mark of a gang is not used, and is told", "[launch]") {
+    const auto with_mark = [](const std::string& scheduler, const std::string& annotation) {
+        training job(scheduler);
+        std::string& text = job.spec.replicas[1].pod_template;
+        text = R"({"metadata":{"annotations":{)" + annotation + "}}," + text.substr(1);
+        job.compile();
+        return job;
+    };
+    const std::string at = "/spec/replicaSpecs/1/template/metadata/annotations/";
+    const std::string group = at + "scheduling.k8s.io~1group-name";
+    const std::string minimum = at + "gang.scheduling.koordinator.sh~1min-available";
+    CHECK(with_mark("volcano", R"("scheduling.k8s.io/group-name":"mine")").warns(group));
+    CHECK(with_mark("volcano", R"("scheduling.k8s.io/group-name":"mnist-40c14")")
+              .plan.warnings.empty());
+    CHECK(with_mark("volcano", R"("example.com/mine":"x")").plan.warnings.empty());
+    CHECK(with_mark("koordinator", R"("gang.scheduling.koordinator.sh/min-available":"4")")
+              .warns(minimum));
+    CHECK(
+        with_mark("coscheduling", R"("scheduling.k8s.io/group-name":"mine")").plan.warnings.empty()
+    );
+}

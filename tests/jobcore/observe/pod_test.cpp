@@ -548,15 +548,16 @@ TEST_CASE("[behaviour 2.14] the order of members and of who is named first means
 }
 
 TEST_CASE("[api 5.7] a pod tells whose gang it is a member of", "[observe]") {
-    const auto member = [](const std::string& metadata, const std::string& spec = "{}") {
+    const auto member = [](const std::string& metadata, const std::string& more = "") {
         const auto whose = decoded(
                                R"({"metadata":{"name":"mnist-40c14-worker-0","uid":"u",)" +
-                               metadata + R"(},"spec":)" + spec + "}"
+                               metadata + R"(},"spec":{"subdomain":"mnist-40c14")" + more + "}}"
         )
                                .gang;
         return whose == nullptr ? std::string_view() : whose->name;
     };
     const std::string label = R"("labels":{"scheduling.x-k8s.io/pod-group":)";
+    const std::string volcano = R"("annotations":{"scheduling.k8s.io/group-name":)";
     CHECK(member(label + R"("mnist-40c14"})") == "coscheduling");
     CHECK(
         member(R"("labels":{"scheduler.tensorstack.dev/group-name":"mnist-40c14"})") ==
@@ -566,13 +567,17 @@ TEST_CASE("[api 5.7] a pod tells whose gang it is a member of", "[observe]") {
         member(R"("annotations":{"gang.scheduling.koordinator.sh/name":"mnist-40c14"})") ==
         "koordinator"
     );
-    CHECK(member(R"("annotations":{"scheduling.k8s.io/group-name":"mnist-40c14"})") == "volcano");
+    CHECK(member(volcano + R"("mnist-40c14"})") == "volcano");
     CHECK(
-        member(R"("labels":{})", R"({"schedulingGroup":{"podGroupName":"mnist-40c14"}})") ==
+        member(R"("labels":{})", R"(,"schedulingGroup":{"podGroupName":"mnist-40c14"})") ==
         "kubernetes"
     );
-    // A user's own.
+    // A user's own, beside the job's too.
     CHECK(member(label + R"("team-a"})").empty());
+    CHECK(member(label + R"("mnist"})").empty());
     CHECK(member(label + R"(""})").empty());
     CHECK(member(R"("labels":{})").empty());
+    CHECK(member(label + R"("mnist-40c14"},)" + volcano + R"("team-a"})") == "coscheduling");
+    CHECK(member(label + R"("team-a"},)" + volcano + R"("mnist-40c14"})") == "volcano");
+    CHECK(decoded(R"({"metadata":{"name":"p","uid":"u",)" + label + R"(""}}})").gang == nullptr);
 }
