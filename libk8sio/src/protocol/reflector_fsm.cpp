@@ -404,9 +404,7 @@ void reflector_fsm::on_watch_error(steady_time now, const api_error& error) {
         return;
     }
     note(error);
-    if (has_served(now)) {
-        failures_ = 0;
-    }
+    note_service(now);
     if (error.code == errc::timeout) {
         // Bookmarks come every minute. A peer that only acknowledges sends none, and neither does a
         // server whose data is older than our version (V6).
@@ -440,12 +438,12 @@ void reflector_fsm::on_watch_end(steady_time now) {
         return;
     }
     const auto lasted = now - watch.started;
-    if (has_served(now)) {
-        failures_ = 0;
-    }
+    note_service(now);
     if (watch.moved || lasted >= short_close) {
         short_closes_ = 0;  // W2: normal; watch on at once
-        was_well_ = true;
+        if (lasted < very_short) {
+            back_off(now);  // R6: not from a server that cuts each watch
+        }
         return;
     }
     // W3: a broken proxy, or a server that closes instead of saying 410 (k/k#137089).
@@ -491,7 +489,9 @@ void reflector_fsm::no_progress(steady_time now, int limit) {
 }
 
 void reflector_fsm::expired(steady_time now) {
-    if (!was_well_) {
+    if (was_well_) {
+        keep_distance(now);
+    } else {
         back_off(now);  // a storm of 410 must not become one of lists
     }
     list_again(version_);  // W4: the watch cache can answer this; unset comes next
@@ -514,7 +514,7 @@ reflector_fsm::listing& reflector_fsm::list_again(std::string version) {
 }
 
 void reflector_fsm::progress() {
-    was_well_ = std::get<watching>(state_).moved = true;
+    std::get<watching>(state_).moved = true;
     short_closes_ = 0;
     stuck_ = 0;
 }
@@ -527,18 +527,29 @@ bool reflector_fsm::has_served(steady_time now) const {
            (watch->delivered || (watch->opened_at && now - *watch->opened_at >= served_long));
 }
 
+void reflector_fsm::note_service(steady_time now) {
+    if (has_served(now)) {
+        failures_ = 0;
+        was_well_ = true;
+    }
+}
+
 void reflector_fsm::note(const api_error& error) {
     ++counters_.errors;
     last_error_ = error.text();
 }
 
+void reflector_fsm::keep_distance(steady_time now) {
+    const auto since = now - std::get<watching>(state_).started;
+    if (since < watch_distance) {
+        sleep_ = watch_distance - since;
+    }
+}
+
 void reflector_fsm::back_off(steady_time now) {
     if (has_served(now)) {
         failures_ = 0;
-        const auto since = now - std::get<watching>(state_).started;
-        if (since < watch_distance) {
-            sleep_ = watch_distance - since;
-        }
+        keep_distance(now);
         return;
     }
     if (!last_failure_ || now - *last_failure_ > quiet_period) {

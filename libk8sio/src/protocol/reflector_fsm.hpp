@@ -135,7 +135,9 @@ private:
     bool is_older(std::string_view version) const;
     void progress();
     bool has_served(steady_time now) const;
+    void note_service(steady_time now);
     void note(const api_error& error);
+    void keep_distance(steady_time now);
     void back_off(steady_time now);
     void wait_as_told(const api_error& error);
 
@@ -149,7 +151,7 @@ private:
     std::optional<std::chrono::nanoseconds> sleep_;
 
     std::string version_;    // the one resume point (V3, W1)
-    bool was_well_ = false;  // a watch since the last list worked
+    bool was_well_ = false;  // a watch since the last list served (R6)
     int short_closes_ = 0;
     int stuck_ = 0;
     std::optional<steady_time> list_due_;  // a stream was garbled (W7)

@@ -108,10 +108,12 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(
     trouble_fixture,
-    "[requirement R6] a server that takes watches and cuts them at once is backed off from"
+    "[requirement R6] [requirement W2] a server that takes watches and ends them at once is backed "
+    "off from"
 ) {
     const auto sent = GENERATE(as<std::string>{}, "nothing", "an old event", "new bookmarks");
-    CAPTURE(sent);
+    const bool in_order = GENERATE(false, true);
+    CAPTURE(sent, in_order);
     std::chrono::nanoseconds last{};
     for (int i = 0; i < 12; ++i) {
         watching();
@@ -120,7 +122,7 @@ TEST_CASE_METHOD(
         } else if (sent == "new bookmarks") {
             REQUIRE(send(event("BOOKMARK", pod("", next_version()))));
         }
-        cut();
+        in_order ? fsm.on_watch_end(now) : cut();
         last = wait();
         if (action.what == kind::list) {
             list(newest);
@@ -131,16 +133,127 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    trouble_fixture, "[requirement R6] watches that deliver and break are some way apart, no more"
+    trouble_fixture, "[requirement R6] watches that deliver and end are some way apart, no more"
 ) {
+    const auto open = GENERATE(0ms, 150ms, 200ms, 3000ms);
+    const bool in_order = GENERATE(false, true);
+    CAPTURE(open.count(), in_order);
     for (int i = 0; i < 12; ++i) {
         watching();
-        const auto open = GENERATE(0ms, 150ms, 200ms, 3000ms);
         REQUIRE(send(event("MODIFIED", pod("p", next_version()))));
         now += open;
-        cut();
+        in_order ? fsm.on_watch_end(now) : cut();
         CHECK(wait() == std::max(200ms - open, 0ms));
     }
+}
+
+TEST_CASE_METHOD(
+    trouble_fixture,
+    "[requirement W4] [requirement R6] 410 on every watch at once makes no storm of lists"
+) {
+    const auto first = GENERATE(
+        as<std::string>{}, "nothing", "a new bookmark", "a new bookmark, on a watch before"
+    );
+    CAPTURE(first);
+    std::chrono::nanoseconds last{};
+    for (int i = 0; i < 12; ++i) {
+        watching();
+        now += 100ms;
+        if (first != "nothing") {
+            REQUIRE(send(event("BOOKMARK", pod("", next_version()))));
+        }
+        if (first == "a new bookmark, on a watch before") {
+            fsm.on_watch_end(now);
+            watching();
+        }
+        REQUIRE_FALSE(send(event("ERROR", R"({"kind":"Status","code":410})")));
+        last = wait();
+        REQUIRE(action.what == kind::list);
+        list(newest);
+    }
+    CHECK(last >= 30s);
+    CHECK(last <= 60s);
+}
+
+TEST_CASE_METHOD(
+    trouble_fixture,
+    "[requirement W4] [requirement R6] where a watch served, 410 makes a list at once, or 200 ms "
+    "after the begin of the last one"
+) {
+    struct row {
+        const char* first;
+        std::chrono::nanoseconds waits;
+    };
+    const auto [first, waits] = GENERATE(
+        row{"an event after 50 ms", 150ms},
+        row{"five seconds", 0ms},
+        row{"five seconds, ended in order", 200ms},
+        row{"five seconds, cut", 200ms},
+        row{"an event, cut", 200ms},
+        row{"an event, ended in order, and a bookmark for three seconds", 200ms}
+    );
+    const std::string how = first;
+    CAPTURE(how);
+    for (int i = 0; i < 12; ++i) {
+        watching();
+        if (how.starts_with("an event")) {
+            now += 50ms;
+            REQUIRE(send(event("ADDED", pod("p", next_version()))));
+        } else {
+            now += 5s;
+        }
+        if (how.find("cut") != how.npos) {
+            cut();
+            watching();
+        } else if (how.find("ended") != how.npos) {
+            fsm.on_watch_end(now);
+            watching();
+        }
+        if (how.find("bookmark") != how.npos) {
+            now += 3s;
+            REQUIRE(send(event("BOOKMARK", pod("", next_version()))));
+            fsm.on_watch_end(now);
+            watching();
+        }
+        REQUIRE_FALSE(send(event("ERROR", R"({"kind":"Status","code":410})")));
+        CHECK(wait() == waits);
+        REQUIRE(action.what == kind::list);
+        list(newest);
+    }
+}
+
+TEST_CASE_METHOD(
+    trouble_fixture, "[requirement R6] behind a watch that served and ended, delays begin anew"
+) {
+    for (int i = 0; i < 6; ++i) {
+        watching();
+        cut();
+    }
+    watching();
+    now += 5s;
+    fsm.on_watch_end(now);
+    watching();
+    cut();
+    const auto delay = wait();
+    CHECK(delay >= 800ms);
+    CHECK(delay <= 1600ms);
+}
+
+TEST_CASE_METHOD(
+    trouble_fixture,
+    "[requirement W3] [requirement R6] silent ends make no list hasty, whatever was served before"
+) {
+    watching();
+    REQUIRE(send(event("ADDED", pod("p", next_version()))));
+    now += 1s;
+    fsm.on_watch_end(now);
+    for (int i = 0; i < 3; ++i) {
+        watching();
+        now += 1500ms;
+        fsm.on_watch_end(now);
+    }
+    CHECK(wait() >= 800ms);
+    CHECK(action.what == kind::list);
 }
 
 TEST_CASE_METHOD(
