@@ -62,7 +62,8 @@ TEST_CASE("[api runMode] both modes reach the specification", "[api]") {
 }
 
 TEST_CASE(
-    "[api runPolicy.backoffLimit] with every other field of runPolicy in the specification", "[api]"
+    "[api runPolicy.backoffLimit] with other numbers and words of runPolicy in the specification",
+    "[api]"
 ) {
     const auto policy = spec_of(job(R"("runPolicy":{
         "activeDeadlineSeconds":9007199254740993,"backoffLimit":2.0,"cleanUpPolicy":"none",
