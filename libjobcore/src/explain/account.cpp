@@ -7,9 +7,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <numeric>
+#include <system_error>
 
 namespace signalbox::core {
 namespace {
@@ -25,6 +28,20 @@ std::int64_t sum_of(const time_account& account, Counts counts) {
 
 /// A century, in seconds: what is reported may be any number, and has to fit as milliseconds.
 constexpr std::int64_t longest_remaining = 100LL * 366 * 86'400;
+
+/// Four digits of a number tell a reader enough. What is none, whole or short stays as it is.
+std::string rounded(const std::string& number) {
+    double value = 0;
+    const char* const end = number.data() + number.size();
+    const auto read = std::from_chars(number.data(), end, value);
+    if (read.ec != std::errc() || read.ptr != end || number.find_first_of(".eE") == number.npos) {
+        return number;
+    }
+    const double size = std::abs(value);
+    const bool whole = size >= 1e3 && size < 1e9;
+    const std::string out = whole ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+    return out.size() < number.size() ? out : number;
+}
 
 /// A loss says more of training than a rate of learning. More than these are for a table.
 std::vector<progress_metric> told_metrics(std::vector<progress_metric> all) {
@@ -166,9 +183,8 @@ std::string training_in_words(const job_status& status, instant now) {
         }
     }
     for (const progress_metric& m : told_metrics(p->metrics)) {
-        parts.push_back(
-            fmt::format("{} {}", explaining::quoted_text(m.name), explaining::quoted_text(m.value))
-        );
+        const std::string value = explaining::quoted_text(m.value);
+        parts.push_back(fmt::format("{} {}", explaining::quoted_text(m.name), rounded(value)));
     }
     return fmt::format("{}", fmt::join(parts, ", "));
 }

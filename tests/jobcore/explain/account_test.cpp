@@ -7,6 +7,8 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <utility>
 
 namespace signalbox::test {
 namespace {
@@ -148,6 +150,26 @@ TEST_CASE("[behaviour 13.7] how far training is, in words", "[account]") {
     s.progress->last_updated.reset();
     CHECK(progress_in_words(s, moment(12)).empty());
     CHECK(progress_in_words(job_status{}, moment(12)).empty());
+}
+
+TEST_CASE("[behaviour 13.7] words have four digits of a metric", "[account]") {
+    const auto [reported, told] = GENERATE(
+        std::pair{"3.915514373779297", "3.916"},
+        std::pair{"4.853333333333334e-05", "4.853e-05"},
+        std::pair{"-0.5", "-0.5"},
+        std::pair{"2.31", "2.31"},
+        std::pair{"999.96", "1000"},
+        std::pair{"-12345.678", "-12346"},
+        std::pair{"1.50000E12", "1.5e+12"},
+        std::pair{"1e-4", "1e-4"},
+        std::pair{"12345678901", "12345678901"},
+        std::pair{"1.2.3", "1.2.3"},
+        std::pair{"e", "e"},
+        std::pair{"1e999", "1e999"}
+    );
+    job_status s = reporting();
+    s.progress->metrics = {{"loss", reported}};
+    CHECK(training_in_words(s, moment(12)).ends_with(std::string(", loss ") + told));
 }
 
 TEST_CASE("[behaviour 13.7] no report makes words that are long or obeyed", "[account]") {
