@@ -3,16 +3,15 @@
 
 #include "engine/facts/reasons.hpp"
 #include "explain/words.hpp"
+#include "json/json.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <functional>
 #include <numeric>
-#include <system_error>
 
 namespace signalbox::core {
 namespace {
@@ -31,12 +30,12 @@ constexpr std::int64_t longest_remaining = 100LL * 366 * 86'400;
 
 /// Four digits of a number tell a reader enough. What is none, whole or short stays as it is.
 std::string rounded(const std::string& number) {
-    double value = 0;
-    const char* const end = number.data() + number.size();
-    const auto read = std::from_chars(number.data(), end, value);
-    if (read.ec != std::errc() || read.ptr != end || number.find_first_of(".eE") == number.npos) {
+    json::document read;
+    json::parse(read, number);
+    if (!read.IsDouble()) {
         return number;
     }
+    const double value = read.GetDouble();
     const double size = std::abs(value);
     const bool whole = size >= 1e3 && size < 1e9;
     const std::string out = whole ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
