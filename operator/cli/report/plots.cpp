@@ -12,7 +12,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace signalbox::op::report {
 
@@ -334,12 +337,25 @@ void plot_steps(markup& to, const job_report& job) {
         add_text(to, middle, height + 15, "middle", fmt::to_string(a.attempt));
         middle += column;
     }
+    struct label {
+        double y;
+        std::string text;
+    };
+    std::vector<label> labels;
     for (const level& l : levels) {
         if (l.step) {
             const double y = y_of(static_cast<double>(*l.step));
             add_line(to, line::mark, left, y, width, y);
-            add_text(to, width, y - 3, "end", fmt::format("{} {}", l.name, *l.step));
+            const std::string text = fmt::format("{} {}", l.name, *l.step);
+            if (!labels.empty() && std::abs(y - labels.back().y) < 14) {  // one covers the other
+                labels.back().text += ", " + text;
+            } else {
+                labels.push_back({y, text});
+            }
         }
+    }
+    for (const label& l : labels) {
+        add_text(to, width, l.y - 3, "end", l.text);
     }
     to.close();
 }

@@ -212,6 +212,13 @@ class Html(unittest.TestCase):
         self.assertIn("all 60000", marks)
         self.assertIn("checkpoint 41000", marks)
 
+    def test_marks_that_would_cover_each_other_share_a_text(self):
+        for checkpoint, marks in ((60000, ["all 60000, checkpoint 60000"]), (57000, ["all 60000, checkpoint 57000"]),
+                                  (50000, ["all 60000", "checkpoint 50000"]), (70000, ["all 60000", "checkpoint 70000"])):
+            progress = {**STATUS["progress"], "checkpointStep": checkpoint}
+            page = Page(report([recorded(progress=progress)], "-o", "html").out)
+            self.assertEqual([text for text in page.text if text.startswith(("all ", "checkpoint "))], marks)
+
     def test_no_text_is_markup(self):
         plain = Page(report([recorded()], "-o", "html").out)
         evil = "\"'><script>alert(1)</script><b onload=x>&lt;"
