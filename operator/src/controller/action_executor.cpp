@@ -124,36 +124,6 @@ asio::awaitable<consequence> read_from_cluster(k8sio::client& api, const core::a
     co_return said_no ? refused(read.error()) : consequence(action_result::unavailable);
 }
 
-void log_refusal(
-    spdlog::logger& log,
-    const core::job_meta& job,
-    const core::action& a,
-    const core::refusal& noted,
-    const std::optional<k8sio::api_error>& error
-) {
-    if (!error) {
-        log_line line("name is taken by another owner");
-        line.job(job)
-            .field("kind", core::to_string(a.kind))
-            .field("name", a.name)
-            .field("count", noted.count);
-        line.write(log, spdlog::level::warn);
-    } else if (error->http_status != 404) {
-        // That its namespace or kind is not there says nothing of the object: the job's reason
-        // tells it.
-        const bool news = noted.count == 1 && !noted.namespace_terminating;
-        log_line line("refused");
-        line.job(job)
-            .field("rule", a.rule)
-            .field("verb", core::to_string(a.what()))
-            .field("kind", core::to_string(a.kind))
-            .field("name", a.name)
-            .field("count", noted.count)
-            .field("error", error->text());
-        line.write(log, news ? spdlog::level::warn : spdlog::level::debug);
-    }
-}
-
 }  // namespace
 
 asio::awaitable<action_result> action_executor::carry_out(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/own_refusals.hpp"
 
+#include "controller/log_line.hpp"
+
 #include <fmt/format.h>
 
 namespace signalbox::op {
@@ -39,6 +41,36 @@ core::answer::refused refused_by(const k8sio::api_error& error) {
     out.message = error.message;
     out.namespace_terminating = k8sio::is_namespace_ending(error);
     return out;
+}
+
+void log_refusal(
+    spdlog::logger& log,
+    const core::job_meta& job,
+    const core::action& a,
+    const core::refusal& noted,
+    const std::optional<k8sio::api_error>& error
+) {
+    if (!error) {
+        log_line line("name is taken by another owner");
+        line.job(job)
+            .field("kind", core::to_string(a.kind))
+            .field("name", a.name)
+            .field("count", noted.count);
+        line.write(log, spdlog::level::warn);
+    } else if (error->http_status != 404) {
+        // That its namespace or kind is not there says nothing of the object: the job's reason
+        // tells it.
+        const bool news = noted.count == 1 && !noted.namespace_terminating;
+        log_line line("refused");
+        line.job(job)
+            .field("rule", a.rule)
+            .field("verb", core::to_string(a.what()))
+            .field("kind", core::to_string(a.kind))
+            .field("name", a.name)
+            .field("count", noted.count)
+            .field("error", error->text());
+        line.write(log, news ? spdlog::level::warn : spdlog::level::debug);
+    }
 }
 
 }  // namespace signalbox::op

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Refusals that no server has spoken, in the form of its own, and what a refusal is to the library
-// of decisions.
+// of decisions and to the log.
 #pragma once
 
 #include "jobcore/carry_out.hpp"
 #include "k8sio/error.hpp"
 
+#include <spdlog/logger.h>
+
+#include <optional>
 #include <string_view>
 
 namespace signalbox::op {
@@ -20,5 +23,15 @@ k8sio::api_error left_out(std::string_view feature);
 
 /// That the server said no with this answer.
 core::answer::refused refused_by(const k8sio::api_error& error);
+
+/// Writes a line for the refusal of `a` that was `noted`; the first of several is a warning.
+/// `error`: what the server said; nothing: the name is another owner's.
+void log_refusal(
+    spdlog::logger& log,
+    const core::job_meta& job,
+    const core::action& a,
+    const core::refusal& noted,
+    const std::optional<k8sio::api_error>& error
+);
 
 }  // namespace signalbox::op
