@@ -378,6 +378,7 @@ bool reflector_fsm::on_bookmark(steady_time now, const watch_event& event) {
 
 void reflector_fsm::on_error_event(steady_time now, const api_error& status) {
     note(status);
+    note_service(now);
     if (is_expired(status)) {
         expired(now);
     } else if (status.http_status == 429) {
@@ -467,6 +468,7 @@ void reflector_fsm::on_watch_stalled(steady_time now) {
 void reflector_fsm::broken_stream(steady_time now, errc code, std::string message) {
     api_error error = make_error(code, std::move(message));
     note(error);
+    note_service(now);
     mistrust(now);
     no_progress(now, stream_errors_until_list);
 }

@@ -190,6 +190,9 @@ TEST_CASE_METHOD(
         row{"five seconds, ended in order", 200ms},
         row{"five seconds, cut", 200ms},
         row{"an event, cut", 200ms},
+        row{"an event, garbled", 200ms},
+        row{"an event, 429", 200ms},
+        row{"an event, 500", 200ms},
         row{"an event, ended in order, and a bookmark for three seconds", 200ms}
     );
     const std::string how = first;
@@ -204,6 +207,13 @@ TEST_CASE_METHOD(
         }
         if (how.find("cut") != how.npos) {
             cut();
+            watching();
+        } else if (how.find("garbled") != how.npos) {
+            REQUIRE_FALSE(send("null\n"));
+            watching();
+        } else if (how.find("429") != how.npos || how.find("500") != how.npos) {
+            const std::string code = how.substr(how.size() - 3);
+            REQUIRE_FALSE(send(event("ERROR", R"({"kind":"Status","code":)" + code + "}")));
             watching();
         } else if (how.find("ended") != how.npos) {
             fsm.on_watch_end(now);
