@@ -91,7 +91,7 @@ std::optional<instant> first_retry(const story& s) {
     for (const stage& actions : s.decisions.back().stages) {
         for (const action& a : actions) {
             const bool refused = std::ranges::any_of(s.seen.refusals, [&](const refusal& r) {
-                return r.kind == a.kind && r.name == a.name;
+                return is_refusal_of(r, a);
             });
             if (refused && a.not_before) {
                 out = std::min(out.value_or(*a.not_before), *a.not_before);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -96,7 +97,9 @@ struct our_mark {
     std::string value;
 };
 
-std::vector<our_mark> type_labels(const compile_context& ctx, std::size_t type) {
+std::vector<our_mark> type_labels(
+    const compile_context& ctx, std::size_t type, const std::optional<gang::pod_marks>& marks
+) {
     std::vector<our_mark> labels{
         {label::owner_name, ctx.plan.job_name},
         {label::owner_kind, std::string(to_string(ctx.plan.kind))},
@@ -108,7 +111,7 @@ std::vector<our_mark> type_labels(const compile_context& ctx, std::size_t type) 
         {label::round, {}},
         {label::managed_by, std::string(label::managed_by_value)},
     };
-    if (const auto marks = gang::marks_of(ctx.plan, type)) {
+    if (marks) {
         for (const auto& [key, value] : marks->labels) {
             labels.push_back({key, value});
         }
@@ -116,10 +119,12 @@ std::vector<our_mark> type_labels(const compile_context& ctx, std::size_t type) 
     return labels;
 }
 
-std::vector<our_mark> type_annotations(const compile_context& ctx, std::size_t type) {
+std::vector<our_mark> type_annotations(
+    const compile_context& ctx, std::size_t type, const std::optional<gang::pod_marks>& marks
+) {
     std::vector<our_mark> annotations{
         {label::training_container, ctx.plan.types[type].training_container}};
-    if (const auto marks = gang::marks_of(ctx.plan, type)) {
+    if (marks) {
         for (const auto& [key, value] : marks->annotations) {
             annotations.push_back({key, value});
         }
@@ -159,6 +164,7 @@ void warn_marks(
 void warn_labels(
     compile_context& ctx,
     std::size_t type,
+    const std::optional<gang::pod_marks>& marks,
     const json::value& pod_template,
     const std::string& pointer
 ) {
@@ -166,7 +172,7 @@ void warn_labels(
     if (labels == nullptr) {
         return;
     }
-    warn_marks(ctx, "label", pointer, *labels, type_labels(ctx, type));
+    warn_marks(ctx, "label", pointer, *labels, type_labels(ctx, type, marks));
     // The deciding pod alone carries this one: elsewhere only its value is reserved.
     if (const json::value* theirs = json::find(*labels, label::job_role)) {
         const bool says_master =
@@ -232,12 +238,12 @@ void warn_overrides(compile_context& ctx, std::size_t type, const json::value& p
             }
         }
     }
-    warn_labels(ctx, type, pod_template, pointer);
+    const auto marks = gang::marks_of(ctx.plan, type);
+    warn_labels(ctx, type, marks, pod_template, pointer);
     if (const json::value* theirs = json::find(pod_template, "metadata", "annotations")) {
-        warn_marks(ctx, "annotation", pointer, *theirs, type_annotations(ctx, type));
+        warn_marks(ctx, "annotation", pointer, *theirs, type_annotations(ctx, type, marks));
     }
 
-    const auto marks = gang::marks_of(ctx.plan, type);
     const json::value* scheduler = json::find(pod_template, "spec", "schedulerName");
     if (marks && !marks->scheduler_name.empty() && scheduler != nullptr &&
         !(scheduler->IsString() && json::view(*scheduler) == marks->scheduler_name)) {

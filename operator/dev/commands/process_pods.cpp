@@ -59,7 +59,7 @@ std::uint64_t count_gpus() {
 
 std::string absolute(const std::string& path) {
     std::error_code failed;
-    const fs::path out = fs::weakly_canonical(path, failed);
+    const fs::path out = fs::weakly_canonical(fs::absolute(path, failed), failed);
     return failed ? path : out.string();
 }
 
@@ -109,16 +109,17 @@ private:
 
     /// Of what pods write. It is made where it alone is missing: a typing error before shows.
     void kept_folder(const char* flag, const std::string& said, std::string& to) {
-        std::error_code failed;
         if (said.empty()) {
             return;
         }
-        const fs::path path = (fs::absolute(said, failed) / "").parent_path();
-        if (fs::exists(path, failed) ? !is_folder(path) : !is_folder(path.parent_path())) {
-            const bool is_file = is_folder(path.parent_path());
-            wrong("{}: there is no folder {}", flag, is_file ? said : path.parent_path().string());
+        const fs::path path = (fs::path(absolute(said)) / "").parent_path();
+        std::error_code failed;
+        if (!is_folder(path.parent_path())) {
+            wrong("{}: there is no folder {}", flag, path.parent_path().string());
+        } else if (fs::exists(path, failed) && !is_folder(path)) {
+            wrong("{}: there is no folder {}", flag, said);
         }
-        to = absolute(path);
+        to = path;
     }
 
     void make_kept_folder(const char* flag, const std::string& path) {
