@@ -382,6 +382,13 @@ TEST_CASE(
         said(ends(10, "-4") + ends(2, "-4") + ends(4, "-4")) ==
         "on worker-2: a rank was killed by signal 4, SIGILL"
     );
+    // Whoever suffers says so, and ends with 1 or is aborted.
+    const std::string closed = "worker-1: [rank1]: RuntimeError: Connection closed by peer\n";
+    CHECK(said(closed + ends(1, "3")) == "on worker-1: a rank failed: return code = 3");
+    CHECK(said(closed + ends(1, "-9")) == "on worker-1: a rank was killed by signal 9, SIGKILL");
+    const std::string suffered = "rank 1 on worker-1: RuntimeError: Connection closed by peer";
+    CHECK(said(closed + ends(1, "1")) == suffered);
+    CHECK(said(closed + ends(1, "-6")) == suffered);
     // Whose pod named an error says nothing by its code.
     CHECK(
         said("worker-1: KeyError: 'x'\n" + ends(4, "3") + ends(1, "3")) ==

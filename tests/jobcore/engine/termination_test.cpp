@@ -138,7 +138,7 @@ TEST_CASE("[behaviour 3.9] whose an error is that a report beside it does not te
     const auto note =
         read_termination_message("[rank0]: RuntimeError: Connection closed by peer\n" + none);
     CHECK(note.text == "rank 2 on mnist-9414c-worker-1 failed; its log says why");
-    CHECK(note.secondary);
+    CHECK_FALSE(note.secondary);
     // Nor is it less that rank's error because a lower one says it too.
     const std::string both =
         "[rank0]:   File \"a.py\", line 12\n[rank0]: ValueError: loss is nan\n"
@@ -156,6 +156,41 @@ TEST_CASE("[behaviour 3.9] whose an error is that a report beside it does not te
     const std::string listed =
         "  host      : w-9\n  rank      : 0 (local_rank: 0)\n  exitcode  : 1 (pid: 335)\n";
     CHECK(said(both + listed) == "rank 0 on w-9: ValueError: loss is nan (a.py:12)");
+}
+
+TEST_CASE("[behaviour 3.9] who is silent where the others tell what they suffered") {
+    const std::string suffered = "[rank0]: RuntimeError: Connection closed by peer\n";
+    const std::string one = report("1", "To enable traceback see: https://");
+    const std::string two =
+        "  rank      : 3 (local_rank: 1)\n  exitcode  : 1 (pid: 51)\n  traceback : x\n" + one;
+    const auto said = [](const std::string& log) { return read_termination_message(log); };
+    CHECK_FALSE(said(suffered + one).secondary);
+    CHECK(said(suffered + two).secondary);
+    CHECK_FALSE(said(suffered + "[rank3]: RuntimeError: Broken pipe\n" + two).secondary);
+    // Whose a code is cannot be said where another entry begins in between.
+    CHECK(said(suffered + "  rank      : 5 (local_rank: 1)\n" + one).secondary);
+    // What is cut off may have been its words.
+    CHECK(said(std::string(2048, 'x') + "\n" + suffered + one).secondary);
+}
+
+TEST_CASE("[behaviour 3.9] a rank that is aborted without an error suffers from no other") {
+    const std::string aborted = report("-6", "Signal 6 (SIGABRT) received by PID 45");
+    const auto said = [](const std::string& log) { return read_termination_message(log); };
+    const auto note = said("no shard\n" + aborted);
+    CHECK(note.text == "rank 2 on mnist-9414c-worker-1 failed; its log says why");
+    CHECK(note.error_code == 134);
+    CHECK(note.silent);
+    CHECK_FALSE(note.secondary);
+    CHECK(said(std::string(2048, 'x') + "\n" + aborted).secondary);
+    CHECK(said(report("-6", "x") + aborted).secondary);
+    CHECK_FALSE(said("[rank0]: RuntimeError: Connection closed by peer\n" + aborted).secondary);
+    const std::string head = "Traceback (most recent call last):\n  File a\nRuntimeError: ";
+    CHECK(said(head + "Broken pipe\n" + head + "Connection closed by peer\n" + aborted).secondary);
+    CHECK(said(report("-15", "Signal 15 (SIGTERM) received by PID 45")).secondary);
+    // The words of C++ at such an end are not told.
+    const auto end = said("no shard\nterminate called without an active exception\n");
+    CHECK(end.text == "no shard");
+    CHECK(end.last_line == "no shard");
 }
 
 TEST_CASE("[behaviour 3.9] a rank that was killed is told by a report that is cut too") {

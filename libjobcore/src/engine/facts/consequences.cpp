@@ -10,7 +10,7 @@ namespace {
 
 /// By the part that says so: connections and stores, gloo, NCCL, rendezvous, signals of launchers,
 /// ssh, launchers whose child failed.
-constexpr std::array<std::string_view, 58> secondary_signs{
+constexpr std::array<std::string_view, 57> secondary_signs{
     "Broken pipe",
     "Connection closed by peer",
     "Connection closed by remote peer",
@@ -34,7 +34,6 @@ constexpr std::array<std::string_view, 58> secondary_signs{
     "failed to pass monitoredBarrier",
     "successfully reached monitoredBarrier, but received errors",
     "gloo/transport",
-    "terminate called without an active exception",
 
     "NCCL communicator was aborted",
     "NCCL timeout in communicator initialization",

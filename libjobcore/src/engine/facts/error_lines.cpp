@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -67,6 +68,10 @@ enum class said { nothing, traceback, error, other };
 enum class chained { no, caused_by, while_handling, original };
 
 chained link_of(std::string_view line) {
+    // torch.multiprocessing.spawn tells of its child below its own exception.
+    if (line.ends_with("terminated with the following error:")) {
+        return chained::original;
+    }
     if (line.starts_with("The above exception was the direct cause of the following exception")) {
         return chained::caused_by;
     }
@@ -263,6 +268,16 @@ public:
         told.suffered = suffered_after(*out);
         return told;
     }
+    /// Those of whom there is an error.
+    std::set<std::int32_t> ranks() const {
+        std::set<std::int32_t> out;
+        for_each_kept([&](const kept_error& k, bool) {
+            if (k.error.rank) {
+                out.insert(*k.error.rank);
+            }
+        });
+        return out;
+    }
 
 private:
     static bool has_prefix(std::string_view line) {
@@ -400,22 +415,31 @@ private:
 
     void read_refusal(std::string_view line, error_line& found, source& own) {
         const auto killed = killed_rank(line);
-        if (!killed.empty() || is_refusal(line)) {
+        if (is_secondary(killed)) {
+            found.text = killed;  // whoever suffers says so before it is aborted
+            keep_silent(found, true);
+        } else if (!killed.empty() || is_refusal(line)) {
             found.text = killed.empty() ? line : killed;
             take(found, true, own);
         } else if (const auto code = return_code(line); !code.empty()) {
             found.text = "a rank failed";
             found.detail = code;
-            const bool before = !silent_ || (silent_->detail == code && is_lower(found, *silent_));
-            silent_ = before && !has_named_error(found.pod, code) ? found : silent_;
+            // Python exits with 1 after an error that it names, be that of a victim.
+            keep_silent(found, code == "return code = 1");
         }
     }
 
-    /// Python exits with 1 after an error that it names, be that of a victim.
-    bool has_named_error(std::string_view pod, std::string_view code) const {
+    /// The first, the lowest of those that end as it does; none whose pod has named an error.
+    void keep_silent(const error_line& found, bool of_victims) {
+        const bool before =
+            !silent_ || (silent_->detail == found.detail && is_lower(found, *silent_));
+        silent_ = before && !has_named_error(found.pod, of_victims) ? found : silent_;
+    }
+
+    bool has_named_error(std::string_view pod, bool of_victims) const {
         bool out = false;
         for_each_kept([&](const kept_error& k, bool) {
-            const bool names = !k.error.secondary || code == "return code = 1";
+            const bool names = !k.error.secondary || of_victims;
             out = out || (names && k.error.pod == pod);
         });
         return out;
@@ -546,11 +570,23 @@ code_place find_place(std::string_view traceback) {
     return out;
 }
 
+namespace {
+
+reader read_all(std::string_view log) {
+    reader out;
+    for_each_line(log, [&](std::string_view line) { out.read(line); });
+    out.end();
+    return out;
+}
+
+}  // namespace
+
 std::optional<error_line> find_error_line(std::string_view log, std::optional<std::int32_t> rank) {
-    reader lines;
-    for_each_line(log, [&](std::string_view line) { lines.read(line); });
-    lines.end();
-    return lines.best(rank);
+    return read_all(log).best(rank);
+}
+
+std::set<std::int32_t> find_ranks_with_errors(std::string_view log) {
+    return read_all(log).ranks();
 }
 
 }  // namespace signalbox::core::engine

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -69,5 +70,7 @@ std::uint64_t sameness_of(std::string_view text, const code_place& place);
 std::optional<error_line> find_error_line(
     std::string_view log, std::optional<std::int32_t> rank = {}
 );
+/// The ranks of whose errors there is a line; none where torch puts no rank before its lines.
+std::set<std::int32_t> find_ranks_with_errors(std::string_view log);
 
 }  // namespace signalbox::core::engine

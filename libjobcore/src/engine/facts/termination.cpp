@@ -87,6 +87,14 @@ std::optional<std::size_t> place_in(std::string_view message, std::string_view p
                   : std::nullopt;
 }
 
+/// A program that ends while threads of libraries run says so, and nothing of why it ends.
+std::string_view without_abort(std::string_view message) {
+    const auto last = last_line(message);
+    const bool aborts = last == "terminate called without an active exception";
+    return aborts ? message.substr(0, static_cast<std::size_t>(last.data() - message.data()))
+                  : message;
+}
+
 /// Note of the line of the error; its rank may be told by others.
 void tell(
     const error_line& line,
@@ -119,18 +127,30 @@ std::string silent_end(
     return printable_tail((who.empty() ? "a rank" : who) + " failed; its log says why");
 }
 
+/// Where each other rank that ended with 1 tells in the log what it suffered: the one that does
+/// not.
+std::optional<failed_rank> find_silent(const ends_of_ranks& ends, std::string_view message) {
+    const auto heard = find_ranks_with_errors(message);
+    const auto silent = [&](const failed_rank& one) { return !heard.contains(*one.rank); };
+    const auto first = std::ranges::find_if(ends.raised, silent);
+    const bool only = !heard.empty() && std::ranges::count_if(ends.raised, silent) == 1;
+    return only ? std::optional(*first) : std::nullopt;
+}
+
 /// Which rank torchrun saw first is chance, a victim where another one was killed: one that ended
 /// in a way of its own is told where nobody names an error that follows from no other.
 void tell_own_end(
     const ends_of_ranks& ends,
     std::string_view message,
     std::string_view pod,
+    bool whole,
     termination_note& note
 ) {
-    if (!ends.own) {
+    const auto told = ends.own || !whole ? ends.own : find_silent(ends, message);
+    if (!told) {
         return;
     }
-    const failed_rank& own = *ends.own;
+    const failed_rank& own = *told;
     const std::int32_t signal = crash_signal(own.code);
     note.error_code = own.code;
     note.rank = own.rank;
@@ -147,7 +167,7 @@ void tell_own_end(
 
 /// The report with which torchrun ends (torch.distributed.elastic, ChildFailedError).
 std::optional<termination_note> read_failure_report(
-    std::string_view message, std::string_view pod
+    std::string_view message, std::string_view pod, bool whole
 ) {
     const auto report = find_failure_report(message);
     if (!report) {
@@ -165,6 +185,11 @@ std::optional<termination_note> read_failure_report(
     if (other && other->rank && (is_same(*other, told) || (several && !other->secondary))) {
         told = {};
     }
+    // Whoever suffers says so before it is aborted.
+    const bool alone = whole && !several && !other && root.code == aborted;
+    if (alone) {
+        told = {};
+    }
     if (!told.text.empty()) {
         // It was said when it was raised, and is told again at the end.
         told.last_line = message.substr(message.find(told.text), told.text.size());
@@ -178,7 +203,7 @@ std::optional<termination_note> read_failure_report(
         told = *other;
         other.reset();
     }
-    note.secondary = told.text.empty() ? is_secondary(message) : told.secondary;
+    note.secondary = told.text.empty() ? !alone && is_secondary(message) : told.secondary;
     note.text = silent_end(who.rank, who.host, pod);
     note.rank = who.rank;
     if (!told.text.empty()) {
@@ -199,7 +224,7 @@ std::optional<termination_note> read_failure_report(
     // of the lowest of those that ended so.
     const bool by_signal = crash_signal(root.code) != 0 && !note.raised;
     if (note.secondary || !note.names_error || by_signal) {
-        tell_own_end(ends, message, pod, note);
+        tell_own_end(ends, message, pod, whole, note);
     }
     note.silent = !note.names_error && !note.secondary;
     return note;
@@ -212,11 +237,14 @@ std::string printable_tail(std::string_view text) {
     return in_one_line(last_bytes(text.substr(0, end == text.npos ? 0 : end + 1), note_limit));
 }
 
-termination_note read_termination_message(std::string_view message, std::string_view pod) {
+namespace {
+
+/// `whole`: nothing is cut off in front.
+termination_note read_words(std::string_view message, std::string_view pod, bool whole) {
     if (auto note = read_error_file(message)) {
         return *note;
     }
-    if (auto note = read_failure_report(message, pod)) {
+    if (auto note = read_failure_report(message, pod, whole)) {
         return *note;
     }
     termination_note note;
@@ -225,18 +253,25 @@ termination_note read_termination_message(std::string_view message, std::string_
     if (const auto line = find_error_line(message)) {
         tell(*line, line->rank, ends.place_of(*line), message, pod, note);
         if (note.secondary) {
-            tell_own_end(ends, message, pod, note);
+            tell_own_end(ends, message, pod, whole, note);
         }
         return note;
     }
+    message = without_abort(message);
     note.text = printable_tail(message);
     note.last_line = printable_tail(last_line(message));
     // A report of torchrun's that is cut says only that some rank failed.
     note.secondary = is_secondary(message) || message.find("ChildFailedError") != message.npos;
     if (note.secondary) {
-        tell_own_end(ends, message, pod, note);
+        tell_own_end(ends, message, pod, whole, note);
     }
     return note;
+}
+
+}  // namespace
+
+termination_note read_termination_message(std::string_view message, std::string_view pod) {
+    return read_words(message, pod, message.size() < kubelet_tail);
 }
 
 namespace {
@@ -282,7 +317,7 @@ std::optional<instant> time_of(const untimed_log& log, std::optional<std::size_t
 log_note read_log_end(std::string_view log, std::string_view pod) {
     const untimed_log lines = without_times(log);
     log_note out;
-    out.said = read_termination_message(lines.text, pod);
+    out.said = read_words(lines.text, pod, true);
     out.time = time_of(lines, out.said.at);
     out.suffered = time_of(lines, out.said.suffered_at);
     const std::string_view end = last_bytes(lines.text, kubelet_tail);

@@ -88,6 +88,9 @@ public:
         }
     }
     ends_of_ranks take() && {
+        if (mixed_) {
+            raised_.clear();
+        }
         if (own_ && mixed_) {
             own_->rank.reset();
             own_->host = {};
@@ -95,7 +98,7 @@ public:
         if (mixed_hosts_) {
             hosts_.clear();
         }
-        return {own_, mixed_, mixed_ || mixed_frames_, std::move(hosts_)};
+        return {own_, std::move(raised_), mixed_, mixed_ || mixed_frames_, std::move(hosts_)};
     }
 
 private:
@@ -128,6 +131,9 @@ private:
         if (now_.distance() < (own_ ? own_->distance() : 3) || (own_ && is_lower(now_, *own_))) {
             own_ = now_;
         }
+        if ((code == 1 || code == aborted) && now_.rank) {
+            raised_.push_back(now_);
+        }
         now_ = failed_rank();
         before_ = part::code;
     }
@@ -135,6 +141,7 @@ private:
     part before_ = part::none;
     failed_rank now_;
     std::optional<failed_rank> own_;
+    std::vector<failed_rank> raised_;
     bool mixed_ = false;
     std::map<std::int32_t, std::string_view> hosts_;  ///< by rank
     bool mixed_hosts_ = false;

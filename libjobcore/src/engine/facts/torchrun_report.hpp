@@ -12,8 +12,12 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace signalbox::core::engine {
+
+/// The code of a rank that was aborted, as shells say it.
+constexpr std::int32_t aborted = 128 + 6;
 
 /// One of those that the reports list, the one that torchrun takes for the cause among them. Views
 /// into the text it was read from.
@@ -30,6 +34,8 @@ struct failed_rank {
 struct ends_of_ranks {
     /// The nearest to the cause that ended in a way of its own, the lowest of equals.
     std::optional<failed_rank> own;
+    /// Those that ended by themselves as Python does after any exception: with 1, or aborted.
+    std::vector<failed_rank> raised;
     /// Lines of two reports lie in between each other: whose a code is cannot be said.
     bool mixed = false;
     /// So may tracebacks: whose one is cannot be said.

@@ -247,11 +247,10 @@ private:
     /// Mostly the message is the end of the log at most. Our bootstrap writes one that knows more
     /// than the end of the log, and so may a program.
     static bool tells_more(const log_evidence& log, const termination_note& message) {
-        const bool is_end_of_log = message.sameness != 0 && message.sameness == log.end_sameness;
-        const int by_message = message.secondary     ? 3
-                               : message.names_error ? 0
-                               : message.silent      ? 1
-                                                     : 2;
+        // A report of torchrun's that names no error is the end of a log too.
+        const bool is_end_of_log =
+            message.silent || (message.sameness != 0 && message.sameness == log.end_sameness);
+        const int by_message = message.secondary ? 3 : message.names_error ? 0 : 2;
         const int by_log = log.secondary ? 3 : log.names_error ? 0 : 1;
         return is_end_of_log || by_log <= by_message;
     }
