@@ -53,13 +53,13 @@ def torchrun(name, types, arguments=(), env=None, processes="1", run_policy=None
     )
 
 
-def plain(name, types, arguments=(), env=None, script=PROBE):
-    """A job that runs the probe as it is."""
+def plain(name, types, arguments=(), env=None, script=PROBE, command=None):
+    """A job that runs the probe as it is, or a command of its own."""
     return job(
         "PyTorchTrainingJob", name, runPolicy={"backoffLimit": 0},
         replicaSpecs=[
             {"type": kind, "replicas": replicas, "template": template(
-                "pytorch", command=["python3", script], arguments=list(arguments), env=env)}
+                "pytorch", command=command or ["python3", script], arguments=list(arguments), env=env)}
             for kind, replicas in types
         ],
     )
@@ -81,12 +81,12 @@ def colossalai(name, replicas=2, env=None, container=None, arguments=(), script=
                 "template": template("worker", env=env, container=container)})
 
 
-def second_shape(name):
+def second_shape(name, processes=2, env=None, script=PROBE):
     """The same with `replicaSpecs`."""
     return job(
-        "ColossalAIJob", name, torchConfig={"procPerWorker": 2, "script": [PROBE, "a b"]},
+        "ColossalAIJob", name, torchConfig={"procPerWorker": processes, "script": [script, "a b"]},
         replicaSpecs=[
             {"type": "launcher", "replicas": 1, "template": {"spec": {"containers": [
                 {"name": "launcher", "image": "machine", "workingDir": "/"}]}}},
-            {"type": "worker", "replicas": 2, "template": template("worker")},
+            {"type": "worker", "replicas": 2, "template": template("worker", env=env)},
         ])
