@@ -61,7 +61,7 @@ private:
             core::served answer = core::served::yes;
             if (kind.when == watched::if_served) {
                 const auto found = co_await k8sio::ask_discovery(*api_, *kind.type);
-                answer = served_by(found);
+                answer = is_listed(*kind.type) ? core::served::no : served_by(found);
                 served.set(kind.kind, answer);
             }
             if (answer == core::served::yes) {
@@ -71,6 +71,13 @@ private:
             }
         }
         out_.facts.served = served;
+    }
+
+    /// In a version that goes first, as the operator takes it.
+    bool is_listed(const resource_type& type) const {
+        return std::ranges::any_of(listed_, [&](object_kind other) {
+            return is_same_resource(type_of(other, {}), type);
+        });
     }
 
     /// Children of all jobs found; pods are indispensable, other kinds may be forbidden to read.

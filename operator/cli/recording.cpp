@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/recording.hpp"
 
+#include "controller/resource_table.hpp"
 #include "manifests/json_edit.hpp"
 
 #include <k8sio/resource.hpp>
@@ -61,10 +62,15 @@ void add_child(recorded_job& to, const recorded_object& object, object_kind kind
     }
 }
 
-/// What the server serves, as far as objects tell.
+/// What the server serves, as far as objects tell. A recording has one version of each.
 core::capabilities conclude_served(const recorded_job& r) {
     const auto has = [&](object_kind kind) {
         return std::ranges::find(r.children, kind, &core::child_record::kind) != r.children.end();
+    };
+    const auto has_other_version = [&](object_kind kind) {
+        return std::ranges::any_of(r.children, [&](const core::child_record& c) {
+            return c.kind != kind && is_same_resource(type_of(c.kind, {}), type_of(kind, {}));
+        });
     };
     core::capabilities out;
     const bool waits = r.job.status.reason == "WaitingForPodGroup";
@@ -72,7 +78,7 @@ core::capabilities conclude_served(const recorded_job& r) {
         if (kind->use != core::kind_use::gang || !kind->extension) {
             continue;
         }
-        if (waits) {
+        if (waits || (!has(kind) && has_other_version(kind))) {
             out.set(kind, core::served::no);
         } else if (has(kind) || !r.pods.empty()) {
             out.set(kind, core::served::yes);  // no pod precedes it (BEHAVIOUR.md 8.4)

@@ -137,7 +137,8 @@ void say_retry(story& s) {
         say_at(
             s,
             *wake,
-            "at the latest the operator checks again whether the API server serves PodGroups",
+            "at the latest the operator checks again whether the API server serves the kind of the "
+            "gang",
             "behaviour 8.4"
         );
     } else {

@@ -57,7 +57,7 @@ void add_children(std::vector<permission>& out) {
         });
         if (like == out.end()) {
             out.push_back(std::move(rule));
-        } else {
+        } else if (like->resources.back() != rule.resources.front()) {  // another version of it
             like->resources.push_back(rule.resources.front());
         }
     };

@@ -88,4 +88,8 @@ const resource_type& type_of(core::object_kind kind, core::job_kind job) {
                                           : types[place_of(core::all_child_kinds(), kind)];
 }
 
+bool is_same_resource(const resource_type& a, const resource_type& b) {
+    return a.group() == b.group() && a.plural() == b.plural();
+}
+
 }  // namespace signalbox::op

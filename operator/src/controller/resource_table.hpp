@@ -41,4 +41,7 @@ std::span<const watched_kind> watched_children();
 const k8sio::resource_type& type_of(core::object_kind kind, core::job_kind job);
 const k8sio::resource_type& type_of(core::job_kind job);
 
+/// True for versions of one resource: what has one of them the server has in all that it serves.
+bool is_same_resource(const k8sio::resource_type& a, const k8sio::resource_type& b);
+
 }  // namespace signalbox::op

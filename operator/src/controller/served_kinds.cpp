@@ -59,7 +59,7 @@ void served_kinds::answered(const k8sio::resource_type& type, bool served) {
     std::ranges::find(rows_, &type, &row::type)->served = served;
     bool open = true;  // it is known that no version before is served
     for (row& r : rows_) {
-        if (r.type->group() == type.group() && r.type->plural() == type.plural()) {
+        if (is_same_resource(*r.type, type)) {
             if (r.served) {
                 offer(r, open && *r.served);
             }

@@ -472,6 +472,20 @@ TEST_CASE("[behaviour 12.11] the JSON Schema has every kind that a job may own")
     CHECK(found == expected);
 }
 
+TEST_CASE("[behaviour 12.11] the JSON Schema has the name of every kind that a refusal may be of") {
+    const json::document schema = text_api_schema();
+    const json::value* names = rapidjson::Pointer("/$defs/childKind/enum").Get(schema);
+    REQUIRE(names != nullptr);
+    std::set<std::string_view> found, expected;
+    for (const json::value& name : names->GetArray()) {
+        found.insert(json::view(name));
+    }
+    for (const object_kind kind : all_child_kinds()) {
+        expected.insert(to_string(kind));
+    }
+    CHECK(found == expected);
+}
+
 TEST_CASE("[behaviour 12.11] the JSON Schema has every kind that a server may lack") {
     const json::document schema = text_api_schema();
     const json::value* names = rapidjson::Pointer("/$defs/capabilities/properties").Get(schema);

@@ -79,7 +79,7 @@ SITUATIONS = {
     ],
     "pod-group": [
         ("phase", r"is Pending \(WaitingForPodGroup\)"),
-        ("next", r"\(in 60 s\) at the latest the operator checks again whether the API server serves PodGroups"),
+        ("next", r"\(in 60 s\) at the latest the operator checks again whether the API server serves the kind of the gang"),
     ],
     "restart-delay": [
         ("phase", r"is Pending \(Restarting\)"),
