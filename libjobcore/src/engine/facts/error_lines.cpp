@@ -15,46 +15,6 @@
 namespace signalbox::core::engine {
 namespace {
 
-/// `File "train.py", line 57, in step`, with blanks in front.
-std::optional<code_place> read_place(std::string_view line) {
-    constexpr std::string_view head = "File \"", middle = "\", line ", function = ", in ";
-    const std::size_t start = line.find_first_not_of(" \t");
-    if (start == line.npos || !line.substr(start).starts_with(head)) {
-        return std::nullopt;
-    }
-    line.remove_prefix(start + head.size());
-    const std::size_t quote = line.find(middle);
-    if (quote == line.npos || quote == 0) {
-        return std::nullopt;
-    }
-    code_place out;
-    out.file = line.substr(0, quote);
-    line.remove_prefix(quote + middle.size());
-    out.line = line.substr(0, std::min(line.find_first_not_of(digits), line.size()));
-    line.remove_prefix(out.line.size());
-    if (line.starts_with(function)) {
-        out.function = line.substr(function.size());
-    }
-    return out.line.empty() ? std::nullopt : std::optional(out);
-}
-
-/// Not of a library, and not of Python itself.
-bool is_own(const code_place& place) {
-    constexpr std::array<std::string_view, 3> others{
-        "/site-packages/", "/dist-packages/", "/lib/python3"};
-    return !place.file.empty() && place.file.front() != '<' &&
-           std::ranges::none_of(others, [&](auto part) {
-               return place.file.find(part) != place.file.npos;
-           });
-}
-
-/// Keeps the innermost place of the user's own, else the innermost.
-void keep_innermost(code_place& kept, const code_place& next) {
-    if (is_own(next) || !is_own(kept)) {
-        kept = next;
-    }
-}
-
 bool is_lower(const error_line& a, const error_line& b) {
     const auto order = [](const error_line& e) {
         return std::tuple(e.rank.value_or(-1), e.pod.size(), e.pod);
@@ -538,17 +498,6 @@ std::uint64_t sameness_of(std::string_view text, const code_place& place) {
     return hash | 1U;
 }
 
-std::string to_text(const code_place& place) {
-    if (place.file.empty()) {
-        return {};
-    }
-    std::string out = " (" + std::string(place.file) + ":" + std::string(place.line);
-    if (!place.function.empty()) {
-        out += ", in " + std::string(place.function);
-    }
-    return out + ")";
-}
-
 std::string to_text(const error_line& line) {
     std::string out = std::string(line.text);
     out += line.detail.empty() ? std::string() : ": " + std::string(line.detail);
@@ -557,16 +506,6 @@ std::string to_text(const error_line& line) {
         out += line.while_handling ? ", while handling " : ", caused by ";
         out += std::string(line.root) + to_text(line.root_place);
     }
-    return out;
-}
-
-code_place find_place(std::string_view traceback) {
-    code_place out;
-    for_each_line(traceback, [&](std::string_view line) {
-        if (const auto place = read_place(line)) {
-            keep_innermost(out, *place);
-        }
-    });
     return out;
 }
 

@@ -3,6 +3,7 @@
 // The line of a log that names an error (BEHAVIOUR.md 3.9).
 #pragma once
 
+#include "engine/facts/code_place.hpp"
 #include "engine/facts/consequences.hpp"
 
 #include <cstdint>
@@ -12,20 +13,6 @@
 #include <string_view>
 
 namespace signalbox::core::engine {
-
-/// A line of a Python traceback that says where: `File "train.py", line 57, in step`. Views into
-/// the text it was read from.
-struct code_place {
-    std::string_view file;      ///< empty: not known
-    std::string_view line;      ///< a number
-    std::string_view function;  ///< empty: none, as of a syntax error
-};
-
-/// ` (train.py:57, in step)`; empty if it is not known.
-std::string to_text(const code_place& place);
-
-/// Where in the user's own files a traceback ends; in others' if it has no own.
-code_place find_place(std::string_view traceback);
 
 /// The line of a log that names an error: the last of a Python traceback, what a program says that
 /// cannot start, or what one says that is aborted. Views into the log, or static.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/facts/torchrun_report.hpp"
 
+#include "engine/facts/code_place.hpp"
 #include "engine/facts/line_words.hpp"
 #include "engine/facts/pod_facts.hpp"
 
