@@ -386,6 +386,9 @@ void reflector_fsm::on_error_event(steady_time now, const api_error& status) {
     } else if (is_version_too_large(status)) {
         no_progress(now, too_large_until_list);
     } else if (status.http_status >= 500 || status.reason == "InternalError") {
+        if (has_served(now)) {
+            stuck_ = 0;
+        }
         no_progress(now, stream_errors_until_list);
     } else {
         back_off(now);

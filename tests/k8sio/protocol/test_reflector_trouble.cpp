@@ -233,6 +233,34 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
+    trouble_fixture,
+    "[requirement W4] [requirement R6] a fault of the server behind a watch that served is the "
+    "first"
+) {
+    const auto code = GENERATE(as<std::string>{}, "500", "503", "504");
+    CAPTURE(code);
+    const std::string fault =
+        event("ERROR", R"({"kind":"Status","reason":"Timeout","code":)" + code + "}");
+    for (int i = 0; i < 20; ++i) {
+        watching();
+        now += 5min;
+        REQUIRE_FALSE(send(fault));
+        CHECK(wait() == 0ns);
+        REQUIRE(action.what == kind::watch);
+        CHECK(action.version == "100");
+    }
+    CHECK(fsm.counters().lists == 1);
+    // Four more do, if they serve nothing.
+    for (int i = 0; i < 4; ++i) {
+        REQUIRE(action.what == kind::watch);
+        fsm.on_watch_open(now);
+        REQUIRE_FALSE(send(fault));
+        CHECK(wait() >= 800ms);
+    }
+    CHECK(action.what == kind::list);
+}
+
+TEST_CASE_METHOD(
     trouble_fixture, "[requirement R6] behind a watch that served and ended, delays begin anew"
 ) {
     for (int i = 0; i < 6; ++i) {
