@@ -67,7 +67,8 @@ LAUNCHERS = {
     "colossalai": lambda **more: colossalai("ca", **more),
     "colossalai 2": lambda **more: second_shape("shape", processes=1, **more),
     "elastic": lambda **more: torchrun(
-        "elastic", [("node", 2)], elastic={"enabled": True, "minReplicas": 2, "maxReplicas": 3, "expectedReplicas": 2}, **more),
+        "elastic", [("node", 2)], maxRestarts=0,
+        elastic={"enabled": True, "minReplicas": 2, "maxReplicas": 3, "expectedReplicas": 2}, **more),
     "torchrun in a shell": lambda **more: nested("torchrun " + STATIC + " {script}", **more),
     "python -m": lambda **more: nested("cd /probe && python3 -m torch.distributed.run " + STATIC + " -m {module}", **more),
     "accelerate": lambda **more: nested(
