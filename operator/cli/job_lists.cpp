@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job_lists.hpp"
 
+#include "cli/job_lookup.hpp"
 #include "controller/definitions_wait.hpp"
 #include "controller/resource_table.hpp"
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <utility>
 
 namespace signalbox::op::cli {
@@ -31,21 +33,13 @@ asio::awaitable<void> job_lists::run() {
 
 asio::awaitable<void> job_lists::list(core::job_kind kind) {
     const k8sio::resource_type& type = type_of(kind);
-    options_.continue_token.clear();
-    for (bool more = true; more;) {
-        const auto page = co_await api_->list(type, ns_, options_);
-        if (page.has_error()) {
-            // The others may be served. One that may not be read would look like no job.
-            problem_ = page.error().http_status == 404 ? "" : page.error().text();
-            co_return;
-        }
-        served_ = true;
-        for (const std::string& item : page->items) {
-            take_(kind, item);
-        }
-        options_.continue_token = page->continue_token;
-        more = !page->continue_token.empty();
-    }
+    const std::function<void(std::string)> take = [&](const std::string& json) {
+        take_(kind, json);
+    };
+    const auto wrong = co_await list_each(*api_, type, ns_, options_, take);
+    // The others may be served. One that may not be read would look like no job.
+    problem_ = wrong && wrong->http_status != 404 ? wrong->text() : "";
+    served_ = served_ || !wrong;
 }
 
 }  // namespace signalbox::op::cli

@@ -65,6 +65,28 @@ std::string children_of(const std::string& uid) {
     return fmt::format("{}={}", core::label::job_uid, uid);
 }
 
+asio::awaitable<std::optional<k8sio::api_error>> list_each(
+    k8sio::client& api,
+    const k8sio::resource_type& type,
+    std::string ns,
+    k8sio::list_options options,
+    const std::function<void(std::string json)>& take
+) {
+    bool more = true;
+    while (more) {
+        k8sio::result<k8sio::list_page> page = co_await api.list(type, ns, options);
+        if (page.has_error()) {
+            co_return page.error();
+        }
+        for (std::string& item : page->items) {
+            take(std::move(item));
+        }
+        options.continue_token = std::move(page->continue_token);
+        more = !options.continue_token.empty();
+    }
+    co_return std::nullopt;
+}
+
 std::string kubectl_name(core::job_kind kind, const std::string& name) {
     return fmt::format("{}/{}", lower(core::to_string(kind)), name);
 }

@@ -9,6 +9,8 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +53,16 @@ private:
 
 /// The label selector of the children of the job with this UID.
 std::string children_of(const std::string& uid);
+
+/// Hands on each object of a list, page by page; gives the error that ended it, if one did. All
+/// that it gets by reference must outlive it.
+boost::asio::awaitable<std::optional<k8sio::api_error>> list_each(
+    k8sio::client& api,
+    const k8sio::resource_type& type,
+    std::string ns,
+    k8sio::list_options options,
+    const std::function<void(std::string json)>& take
+);
 
 /// `pytorchtrainingjob/mnist`
 std::string kubectl_name(core::job_kind kind, const std::string& name);

@@ -12,6 +12,7 @@
 #include <rapidjson/document.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace signalbox::op::cli {
@@ -83,24 +84,18 @@ private:
     /// Children of all jobs found; pods are indispensable, other kinds may be forbidden to read.
     asio::awaitable<void> list(object_kind kind) {
         std::size_t next = 0;
-        std::string continue_token;
         while (next < lookup_.found().size()) {
-            const found_job& job = lookup_.found()[next];
+            const found_job& job = lookup_.found()[next++];
             const resource_type& type = type_of(kind, job.kind);
+            const std::function<void(std::string)> take = [&](std::string json) {
+                add(type, std::move(json));
+            };
             k8sio::list_options options;
             options.label_selector = children_of(job.uid);
-            options.continue_token = std::move(continue_token);
-            k8sio::result<k8sio::list_page> page = co_await api_->list(type, ns_, options);
-            if (page.has_error()) {
-                note_unlisted(kind, type, page.error());
+            const auto wrong = co_await list_each(*api_, type, ns_, options, take);
+            if (wrong) {
+                note_unlisted(kind, type, *wrong);
                 co_return;
-            }
-            for (std::string& item : page->items) {
-                add(type, std::move(item));
-            }
-            continue_token = std::move(page->continue_token);
-            if (continue_token.empty()) {
-                ++next;
             }
         }
         out_.facts.complete.insert(kind);

@@ -190,20 +190,16 @@ private:
         k8sio::list_options options;
         options.label_selector = selector();
         std::vector<std::pair<core::pod_record, std::string>> pods;
-        for (bool more = true; more;) {
-            const k8sio::resource_type& type = k8sio::resources::pods();
-            const auto page = co_await api_->list(type, lookup_.ns(), options);
-            if (page.has_error()) {
-                problem_ = page.error().text();
-                co_return;
+        const std::function<void(std::string)> take = [&](std::string json) {
+            if (auto pod = core::decode_pod(json)) {
+                pods.emplace_back(std::move(*pod), std::move(json));
             }
-            for (const std::string& item : page->items) {
-                if (auto pod = core::decode_pod(item)) {
-                    pods.emplace_back(std::move(*pod), item);
-                }
-            }
-            options.continue_token = page->continue_token;
-            more = !page->continue_token.empty();
+        };
+        const k8sio::resource_type& type = k8sio::resources::pods();
+        const auto wrong = co_await list_each(*api_, type, lookup_.ns(), options, take);
+        if (wrong) {
+            problem_ = wrong->text();
+            co_return;
         }
         std::ranges::sort(pods, {}, [](const auto& p) {
             return std::tuple(p.first.type.str(), p.first.index, p.first.attempt, p.first.name);
