@@ -506,6 +506,32 @@ int dev_session::report() {
     return code;
 }
 
+namespace {
+
+/// Examples where this program is run from a checkout.
+void print_next(std::ostream& out, const std::string& program) {
+    constexpr const char* scenario = "examples/scenarios/faults.yaml";
+    fmt::print(
+        out,
+        "\nNext:\n"
+        "  {0} dev    (stays up, for kubectl; Ctrl-C ends it)\n"
+        "  {0} plan -f FILE    (the objects behind a job)\n",
+        program
+    );
+    std::error_code unreadable;
+    if (std::filesystem::exists(scenario, unreadable)) {
+        fmt::print(
+            out,
+            "  {} dev --until-finished --apply FILE --scenario {}\n"
+            "  examples/README.md has more jobs to try.\n",
+            program,
+            scenario
+        );
+    }
+}
+
+}  // namespace
+
 void dev_session::print_end() {
     if (!setup_.objects.objects.empty()) {
         fmt::print(out_, "\n{}\n{}", progress_.table(), progress_.events(elapsed()));
@@ -524,15 +550,7 @@ void dev_session::print_end() {
         );
     }
     if (setup_.options.until_finished && !interrupted_ && !gave_up_) {
-        fmt::print(
-            out_,
-            "\nNext:\n"
-            "  {0} dev    (stays up, for kubectl; Ctrl-C ends it)\n"
-            "  {0} plan -f FILE    (the objects behind a job)\n"
-            "  {0} dev --until-finished --apply FILE --scenario examples/scenarios/faults.yaml\n"
-            "  examples/README.md has more jobs to try.\n",
-            shell_word(setup_.options.program)
-        );
+        print_next(out_, shell_word(setup_.options.program));
     }
 }
 

@@ -43,7 +43,14 @@ class Dev(unittest.TestCase):
         self.assertRegex(result.out, r"(?m)^  Normal +Succeeded ")
         self.assertIn("The pods were simulated, and none of their programs ran: --pods process runs them.", result.out)
         self.assertIn("Next:", result.out)
+        self.assertNotIn("examples/", result.out)
         self.assertEqual(os.listdir(self.folder.name), [])
+
+    def test_examples_are_named_where_they_are(self):
+        os.makedirs(os.path.join(self.folder.name, "examples", "scenarios"))
+        self.write("examples/scenarios/faults.yaml", "")
+        result = self.dev("--apply", EXAMPLES + "/ddp.yaml", "--until-finished", "--speed", "10")
+        self.assertIn("--scenario examples/scenarios/faults.yaml", result.out)
 
     def test_every_example_succeeds(self):
         """Debug mode idles, and one is created paused; all else runs to its end, gangs and TensorBoards included."""
