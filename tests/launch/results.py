@@ -31,6 +31,19 @@ FAULTS = {
     "loader": "a worker of rank 1's data loader raises",
     "chain": "one exception causes another one",
     "script": "the script is not there",
+    "syntax": "a module has a mistake in its syntax",
+    "argument": "the script refuses an argument",
+    "thread": "a thread of rank 1 raises, and rank 1 ends",
+    "spawn": "a child of rank 1's by `torch.multiprocessing.spawn` raises",
+    "loader-killed": "a worker of rank 1's data loader is killed",
+    "shapes": "rank 1 multiplies matrices that do not fit",
+    "memory": "rank 1 finds no memory",
+    "exit": "rank 1 ends with 1 and words of its own form (`sys.exit(text)`)",
+    "c++": "nobody catches an exception of C++ in rank 1",
+    "assert": "an assertion of C fails in rank 1",
+    "chinese": "rank 1 raises an exception with Chinese words",
+    "torn": "rank 1 raises one whose words are no UTF-8",
+    "bar": "rank 1 raises one behind a progress bar",
 }
 MARKS = re.compile(r"(<!-- results: written by \S+ -->\n).*?(<!-- end of results -->\n)", re.S)
 
