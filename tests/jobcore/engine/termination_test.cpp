@@ -171,6 +171,7 @@ TEST_CASE("[behaviour 3.9] who is silent where the others tell what they suffere
     CHECK(said(suffered + "  rank      : 5 (local_rank: 1)\n" + one).secondary);
     // What is cut off may have been its words.
     CHECK(said(std::string(2048, 'x') + "\n" + suffered + one).secondary);
+    CHECK(said(std::string(80, '\n') + suffered + one).secondary);
 }
 
 TEST_CASE("[behaviour 3.9] a rank that is aborted without an error suffers from no other") {

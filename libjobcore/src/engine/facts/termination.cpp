@@ -22,8 +22,9 @@ namespace engine {
 namespace {
 
 constexpr std::size_t note_limit = 1024;
-/// What a kubelet takes of a log under FallbackToLogsOnError.
+/// What a kubelet takes of a log under FallbackToLogsOnError: bytes, and lines.
 constexpr std::size_t kubelet_tail = 2048;
+constexpr std::ptrdiff_t kubelet_lines = 80;
 /// With what our bootstrap begins what it says.
 constexpr std::string_view bootstrap_prefix = "signalbox: ";
 
@@ -127,7 +128,7 @@ std::string silent_end(
     return printable_tail((who.empty() ? "a rank" : who) + " failed; its log says why");
 }
 
-/// Where each other rank that ended with 1 tells in the log what it suffered: the one that does
+/// Where each other rank that ended by itself tells in the log what it suffered: the one that does
 /// not.
 std::optional<failed_rank> find_silent(const ends_of_ranks& ends, std::string_view message) {
     const auto heard = find_ranks_with_errors(message);
@@ -271,7 +272,9 @@ termination_note read_words(std::string_view message, std::string_view pod, bool
 }  // namespace
 
 termination_note read_termination_message(std::string_view message, std::string_view pod) {
-    return read_words(message, pod, message.size() < kubelet_tail);
+    const bool whole =
+        message.size() < kubelet_tail && std::ranges::count(message, '\n') < kubelet_lines;
+    return read_words(message, pod, whole);
 }
 
 namespace {
