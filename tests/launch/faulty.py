@@ -79,6 +79,10 @@ def bar():
     step(2)
 
 
+def find_module():
+    import no_such_module  # noqa: F401  pylint: disable=all
+
+
 def parse():
     options = argparse.ArgumentParser(prog="faulty.py")
     options.add_argument("--epochs")
@@ -107,7 +111,7 @@ FAULTS = {
     "bar": bar,
 }
 AT_ONCE = {
-    "import": lambda: __import__("no_such_module"),
+    "import": find_module,
     "syntax": lambda: compile("def step()\n    pass\n", "/probe/model.py", "exec"),
     "argument": parse,
 }

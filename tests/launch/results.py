@@ -84,16 +84,20 @@ def table(found):
 
 
 def causes(found):
-    """What a job said of each fault, by set of packages where they differ."""
+    """What a job said of each fault, by set of packages where they differ; launchers of which it said the same in one row."""
     told = {chosen: each["causes"] for (_, chosen), each in found.items() if each.get("causes")}
+    sets = [chosen for chosen in SETS if chosen in told]
     lines = ["| what happens | launcher | what the job says |", "|---|---|---|"]
-    first = next(iter(told.values()), {})
-    for fault, launchers in first.items():
-        for launcher in launchers:
-            cells = [told[chosen].get(fault, {}) for chosen in SETS if chosen in told]
+    for fault, does in FAULTS.items():
+        rows = {}
+        for launcher in dict.fromkeys(name for chosen in sets for name in told[chosen].get(fault, {})):
+            cells = [told[chosen].get(fault, {}) for chosen in sets]
             said = [cell[launcher] or "not the same each time" for cell in cells if launcher in cell]
+            # A change of the program moves its lines.
+            said = [re.sub(r"/faulty\.py:\d+", "/faulty.py:N", each) for each in said]
             words = "<br>".join(f"`{each}`" for each in dict.fromkeys(said)).replace("|", "\\|")
-            lines.append(f"| {FAULTS.get(fault, fault)} | {launcher} | {words} |")
+            rows.setdefault(words, []).append(launcher)
+        lines += [f"| {does} | {', '.join(launchers)} | {words} |" for words, launchers in rows.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -28,7 +28,7 @@ CAUSES = {
     "all-crash": CRASHED,
     "all-silent": SILENT,
     "all-record": NAN,
-    "import": r"ModuleNotFoundError: No module named 'no_such_module' \(/probe/faulty\.py:\d+, in <lambda>\)",
+    "import": r"ModuleNotFoundError: No module named 'no_such_module' \(/probe/faulty\.py:\d+, in find_module\)",
     "syntax": r"SyntaxError: expected ':' \(/probe/model\.py:1\)",
     "argument": r"exited with 2: .*faulty\.py: error: unrecognized arguments: --rate 2",
     "killed": KILLED,
