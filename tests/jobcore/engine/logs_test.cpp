@@ -416,6 +416,23 @@ TEST_CASE("[behaviour 3.13] of a failure that all run into the lowest tells, tho
     );
 }
 
+TEST_CASE("[behaviour 3.13] who tells it while it runs is told with the code that it will end with"
+) {
+    world w(ddp(2));
+    run_with_logs(w);
+    w.exit("worker", 1, 2, "no words");
+    for (int i = 0; i < 2; ++i) {
+        w.logs[w.pod("worker", i).name] = "2026-01-01T00:01:39.5Z train.py: error: no --rate\n";
+    }
+    w.to(at(102));
+    w.settle();
+    REQUIRE(w.status().restarts.last);
+    CHECK_THAT(
+        w.status().restarts.last->message,
+        Catch::EndsWith("worker-0, container pytorch exited with 2: train.py: error: no --rate")
+    );
+}
+
 TEST_CASE("[behaviour 3.13] [behaviour 3.9] who asks for the cause gets logs to read, and one pod"
 ) {
     world w(ddp(2));

@@ -185,6 +185,20 @@ bool is_victims_code(std::int32_t code) {
     return is_raised_or_aborted(code) || code == terminated;
 }
 
+std::string describe_code(
+    std::int32_t code, const termination_note& said, std::string_view reason
+) {
+    const bool telling = is_telling(reason);
+    if (!telling && said.raised && is_code_of_raised(code)) {
+        return {};
+    }
+    const bool tells_signal = said.text.find("SIG") != said.text.npos;
+    const std::string why = telling        ? std::string(reason)
+                            : tells_signal ? std::string()
+                                           : signal_of(code, !said.error_code);
+    return fmt::format(" exited with {}", code) + (why.empty() ? why : fmt::format(" ({})", why));
+}
+
 std::string describe_failure(
     const pod_record& pod, std::string_view container, const termination_note* said
 ) {
@@ -211,15 +225,7 @@ std::string describe_failure(
     const std::int32_t code = note.error_code.value_or(c->exit_code);
     std::string text =
         fmt::format("pod {}, {} {}", pod.name, c->init ? "init container" : "container", c->name);
-    const bool telling = is_telling(c->reason);
-    if (telling || !note.raised || !is_code_of_raised(code)) {
-        text += fmt::format(" exited with {}", code);
-        const std::string why = telling ? c->reason.str()
-                                : note.text.find("SIG") == note.text.npos
-                                    ? signal_of(code, !note.error_code)
-                                    : std::string();
-        text += why.empty() ? why : fmt::format(" ({})", why);
-    }
+    text += describe_code(code, note, c->reason);
     // Of who was killed the end of the log says how far it came: one line is enough.
     const bool of_others = !note.names_error || note.secondary;
     const bool killed = crash_signal(code) != 0 && of_others && !note.error_code;

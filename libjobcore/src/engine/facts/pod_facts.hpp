@@ -80,6 +80,10 @@ bool is_code_of_raised(std::int32_t code);
 /// an abort (BEHAVIOUR.md 3.13).
 bool is_victims_code(std::int32_t code);
 
+/// ` exited with 137 (killed by signal 9, SIGKILL)`; empty where an exception says more
+/// (BEHAVIOUR.md 3.9). `reason`: the kubelet's; empty: none.
+std::string describe_code(std::int32_t code, const termination_note& said, std::string_view reason);
+
 /// `pod a-b-0, container pytorch exited with 137 (OOMKilled): CUDA out of memory`; the code is left
 /// out where the exception behind it says all of it. `said`: the container's message, where the
 /// caller has read it.

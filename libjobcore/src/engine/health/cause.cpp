@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which of several failures is named, and what pods that still run say of it (BEHAVIOUR.md 3.13).
+#include "engine/facts/pod_facts.hpp"
 #include "engine/facts/signals.hpp"
+#include "engine/facts/termination.hpp"
 #include "engine/health/health.hpp"
 
 #include <fmt/format.h>
@@ -133,10 +135,20 @@ void hear_witnesses(const context& c, health& out) {
         return;
     }
     loss& named = out.losses[static_cast<std::size_t>(first - out.losses.data())];
+    // Who says the same ends in the same way, be it a moment later.
+    std::string end;
+    if (!named.secondary && named.exit_code) {
+        termination_note said;
+        said.text = found.said->text;
+        said.raised = found.said->raised;
+        said.error_code = found.said->error_code;
+        end = describe_code(*named.exit_code, said, {});
+    }
     named.message = fmt::format(
-        "pod {}, container {}: {}",
+        "pod {}, container {}{}: {}",
         found.replica->current->name,
         found.replica->training->name,
+        end,
         found.said->text
     );
     named.told_by = found.replica->current->uid;
