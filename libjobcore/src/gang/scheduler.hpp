@@ -107,6 +107,8 @@ struct silent_holds {
     bool by_number = false;    ///< fewer pods than the minimum
     bool by_priority = false;  ///< a pod with another priority than the object
     bool by_gate = false;      ///< one pod at a gate holds the others
+
+    constexpr bool any() const { return by_number || by_priority || by_gate; }
 };
 
 /// In `spec.scheduler`, and in job_status::scheduler as long as nothing is chosen: one of those

@@ -311,6 +311,28 @@ TEST_CASE("[behaviour 8.5] no pod before a scheduler lets them in") {
     CHECK(w.job.status.phase == job_phase::running);
 }
 
+TEST_CASE("[behaviour 8.9] pods that an object has let in may be held too") {
+    process_job w(
+        R"("scheduler":{"ticketedScheduler":{}},)", served::yes, gang::ticketed.objects[0]
+    );
+    w.say(R"({"gate":"open"})");
+    REQUIRE(w.children.pods.size() == 3);
+    auto answer = *w.gang()->gang;
+    answer.priority = 10;
+    w.gang()->gang = std::make_shared<const gang_answer>(answer);
+    for (pod_record& pod : w.children.pods) {
+        pod.priority = 10;
+        pod.gates = "";
+    }
+    w.settle();
+    CHECK(w.job.status.reason == "CreatingPods");
+    const pod_record& first = w.children.pods.front();
+    w.children.pods.front().priority = 5;
+    w.settle();
+    CHECK(w.waits_for() == "held: pod " + first.name + " has priority 5, the group 10");
+    CHECK(w.job.status.reason == "WaitingForGang");
+}
+
 TEST_CASE("[behaviour 8.6] the minimum goes down as members end, before others are made again") {
     process_job w(R"("scheduler":{"countedScheduler":{}},)", served::yes, gang::counted.objects[0]);
     const job_plan& plan = *w.job.compiled->plan;

@@ -102,6 +102,7 @@ constinit const scheduler ticketed{
     .name = "ticketedScheduler",
     .objects = tickets,
     .tells = admits::before_pods,
+    .holds = {.by_priority = true},
     .values = no_values,
     .marks = no_marks,
     .read = gang_read};

@@ -212,7 +212,8 @@ void remove_other_gangs(const context& c, work& out) {
 }
 
 void tell_of_gang(const context& c, work& out) {
-    if (c.in.plan.gang && c.in.plan.gang->by->tells == gang::admits::by_pods) {
+    const gang::scheduler* by = c.in.plan.gang ? c.in.plan.gang->by : nullptr;
+    if (by != nullptr && (by->tells == gang::admits::by_pods || by->holds.any())) {
         tell_of_unplaced(c, out);
     }
 }
