@@ -88,8 +88,6 @@ OF_VARIANTS = ("nan", "all-nan", "import", "script", "killed", "silent", "exit")
 # What is told in other words by one launcher.
 OTHER_CAUSES = {
     ("python -m", "script"): r"No module named '?faultyy",
-    ("accelerate", "killed"): r"died with <Signals\.SIGKILL: 9>",
-    ("accelerate", "silent"): r"returned non-zero exit status 3\.",
 }
 VICTIMS = r"Connection closed by peer|Connection reset by peer"
 TURNS = int(os.environ.get("SIGNALBOX_TURNS", 1))
