@@ -18,6 +18,7 @@ ALLOWED = {
     ("tests/operator/cli/docs_test.py", "BEHAVIOUR.md api 99"): "a rule that `docs rule` must not find",
     ("*", "train.py"): USERS,
     ("*", "launch.py"): "of DeepSpeed",
+    ("examples/failures.md", "faulty.py"): "as the program calls itself",
     ("*", "id_rsa"): "of ssh",
     ("*", "scheduling.volcano.sh"): "an API group, which ends like a script",
 }
