@@ -60,9 +60,13 @@ private:
         listed_.push_back(object_kind::pod);
         for (const watched_kind& kind : watched_children()) {
             core::served answer = core::served::yes;
-            if (kind.when == watched::if_served) {
+            if (is_listed(*kind.type)) {
+                answer = core::served::no;
+            } else if (kind.when == watched::if_served) {
                 const auto found = co_await k8sio::ask_discovery(*api_, *kind.type);
-                answer = is_listed(*kind.type) ? core::served::no : served_by(found);
+                answer = served_by(found);
+            }
+            if (kind.when == watched::if_served) {
                 served.set(kind.kind, answer);
             }
             if (answer == core::served::yes) {

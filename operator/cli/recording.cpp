@@ -67,9 +67,9 @@ core::capabilities conclude_served(const recorded_job& r) {
     const auto has = [&](object_kind kind) {
         return std::ranges::find(r.children, kind, &core::child_record::kind) != r.children.end();
     };
-    const auto has_other_version = [&](object_kind kind) {
+    const auto has_some_version = [&](object_kind kind) {
         return std::ranges::any_of(r.children, [&](const core::child_record& c) {
-            return c.kind != kind && is_same_resource(type_of(c.kind, {}), type_of(kind, {}));
+            return is_same_resource(type_of(c.kind, {}), type_of(kind, {}));
         });
     };
     core::capabilities out;
@@ -78,7 +78,7 @@ core::capabilities conclude_served(const recorded_job& r) {
         if (kind->use != core::kind_use::gang || !kind->extension) {
             continue;
         }
-        if (waits || (!has(kind) && has_other_version(kind))) {
+        if (waits || (!has(kind) && has_some_version(kind))) {
             out.set(kind, core::served::no);
         } else if (has(kind) || !r.pods.empty()) {
             out.set(kind, core::served::yes);  // no pod precedes it (BEHAVIOUR.md 8.4)

@@ -328,6 +328,18 @@ log_note read_log_end(std::string_view log, std::string_view pod) {
     return out;
 }
 
+void take_words(const log_evidence& log, termination_note& said) {
+    said.text = log.text;
+    said.rank.reset();
+    said.error_code = log.error_code;
+    said.names_error = log.names_error;
+    said.silent = log.silent;
+    said.raised = log.raised;
+    said.secondary = log.secondary;
+    said.sameness = log.sameness;
+    said.suffered_at.reset();
+}
+
 }  // namespace engine
 
 log_evidence judge_log(std::string pod_uid, std::string_view pod_name, std::string_view log) {

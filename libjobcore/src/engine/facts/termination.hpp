@@ -3,6 +3,7 @@
 // What a terminated container left as its message, made fit for people (BEHAVIOUR.md 3.9).
 #pragma once
 
+#include "jobcore/evidence.hpp"
 #include "jobcore/time.hpp"
 
 #include <cstdint>
@@ -48,6 +49,9 @@ struct log_note {
 };
 /// Lines may begin with the times that the API server puts there (`timestamps=true`).
 log_note read_log_end(std::string_view log, std::string_view pod = {});
+
+/// Puts what was read of a log in place of what a message says.
+void take_words(const log_evidence& log, termination_note& said);
 
 /// The last 1,024 bytes, begun at a character and with control characters made blanks.
 std::string printable_tail(std::string_view text);

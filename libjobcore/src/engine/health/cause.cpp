@@ -139,9 +139,7 @@ void hear_witnesses(const context& c, health& out) {
     std::string end;
     if (!named.secondary && named.exit_code) {
         termination_note said;
-        said.text = found.said->text;
-        said.raised = found.said->raised;
-        said.error_code = found.said->error_code;
+        take_words(*found.said, said);
         end = describe_code(*named.exit_code, said, {});
     }
     named.message = fmt::format(

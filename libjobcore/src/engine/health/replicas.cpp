@@ -256,15 +256,7 @@ private:
     }
 
     void take(const log_evidence& log, const pod_record& pod, termination_note& said, loss& l) {
-        said.text = log.text;
-        said.rank.reset();
-        said.error_code = log.error_code;
-        said.names_error = log.names_error;
-        said.silent = log.silent;
-        said.raised = log.raised;
-        said.secondary = log.secondary;
-        said.sameness = log.sameness;
-        said.suffered_at.reset();
+        take_words(log, said);
         if (log.time) {
             l.said_at = told_by_node(*log.time, pod, c_.in.now);
             const instant suffered = log.suffered.value_or(*log.time);
