@@ -88,7 +88,7 @@ def causes(found):
     told = {chosen: each["causes"] for (_, chosen), each in found.items() if each.get("causes")}
     sets = [chosen for chosen in SETS if chosen in told]
     lines = ["| what happens | launcher | what the job says |", "|---|---|---|"]
-    for fault, does in FAULTS.items():
+    for fault in dict.fromkeys(name for chosen in sets for name in told[chosen]):
         rows = {}
         for launcher in dict.fromkeys(name for chosen in sets for name in told[chosen].get(fault, {})):
             cells = [told[chosen].get(fault, {}) for chosen in sets]
@@ -97,7 +97,7 @@ def causes(found):
             said = [re.sub(r"/faulty\.py:\d+", "/faulty.py:N", each) for each in said]
             words = "<br>".join(f"`{each}`" for each in dict.fromkeys(said)).replace("|", "\\|")
             rows.setdefault(words, []).append(launcher)
-        lines += [f"| {does} | {', '.join(launchers)} | {words} |" for words, launchers in rows.items()]
+        lines += [f"| {FAULTS.get(fault, fault)} | {', '.join(launchers)} | {words} |" for words, launchers in rows.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -20,7 +20,6 @@ NAN = r"ValueError: loss is NaN \(/probe/faulty\.py:\d+, in step\)"
 KILLED = r"killed by signal 9, SIGKILL"
 CRASHED = r"(killed by signal 11, SIGSEGV|Fatal Python error: Segmentation fault)"
 SILENT = r"exited with 3"
-ABORTED = r"killed by signal 6, SIGABRT"
 # What is looked for in the words about the failure: by fault.
 CAUSES = {
     "nan": NAN,
