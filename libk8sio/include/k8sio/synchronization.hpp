@@ -10,8 +10,6 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
-#include <string>
-#include <unordered_map>
 
 namespace signalbox::k8sio {
 
@@ -34,8 +32,7 @@ private:
     bool pending_ = false;
 };
 
-/// A bound on what is done at a time. The groups that wait get their slots in turn; within one it
-/// is first come, first served.
+/// A bound on what is done at a time: first come, first served.
 ///
 /// Lifetimes: it must outlive acquire() and every holder.
 /// Thread: the loop's only.
@@ -58,19 +55,16 @@ public:
     /// Waits for a slot and takes it.
     ///
     /// Cancellation: none.
-    boost::asio::awaitable<void> acquire(std::string group = std::string());
+    boost::asio::awaitable<void> acquire();
     /// Once for each slot that was acquired.
     void release();
     std::size_t in_use() const { return in_use_; }
 
 private:
-    using line = std::deque<std::shared_ptr<notification>>;
-
     boost::asio::any_io_executor executor_;
     std::size_t slots_;
     std::size_t in_use_ = 0;
-    std::unordered_map<std::string, line> waiting_;
-    std::deque<std::string> turns_;  ///< the groups in waiting_, each once
+    std::deque<std::shared_ptr<notification>> waiting_;
 };
 
 }  // namespace signalbox::k8sio

@@ -30,37 +30,24 @@ asio::awaitable<void> notification::wait() {
 semaphore::semaphore(asio::any_io_executor executor, std::size_t slots)
     : executor_(std::move(executor)), slots_(std::max<std::size_t>(slots, 1)) {}
 
-asio::awaitable<void> semaphore::acquire(std::string group) {
+asio::awaitable<void> semaphore::acquire() {
     std::shared_ptr<notification> turn;
     if (in_use_ < slots_) {
         ++in_use_;
         co_return;
     }
     turn = std::make_shared<notification>(executor_);
-    line& waiting = waiting_[group];
-    if (waiting.empty()) {
-        turns_.push_back(group);
-    }
-    waiting.push_back(turn);
+    waiting_.push_back(turn);
     co_await turn->wait();  // release() hands its slot over
 }
 
 void semaphore::release() {
-    if (turns_.empty()) {
+    if (waiting_.empty()) {
         --in_use_;
         return;
     }
-    const std::string group = std::move(turns_.front());
-    turns_.pop_front();
-    const auto found = waiting_.find(group);
-    line& waiting = found->second;
-    const auto next = waiting.front();
-    waiting.pop_front();
-    if (waiting.empty()) {
-        waiting_.erase(found);
-    } else {
-        turns_.push_back(group);
-    }
+    const auto next = waiting_.front();
+    waiting_.pop_front();
     next->notify();
 }
 

@@ -84,9 +84,10 @@ struct controller::part final : job_listener {
               [this](const std::string& uid) { runtime.enqueue_gathered(uid); }
           ),
           keys(api, config, views, counters),
-          requests(api, config, updates, runtime, counters),
+          slots(executor, clock, config.options.max_in_flight),
+          requests(api, config, updates, runtime, counters, slots),
           actions(api, config, updates, counters),
-          stages(executor, actions, runtime, clock, *config.log, config.options.max_in_flight),
+          stages(executor, actions, runtime, clock, *config.log, slots),
           parts{
               config,
               clock,
@@ -145,6 +146,7 @@ struct controller::part final : job_listener {
     view_updates updates;
     job_reports reports;
     key_reads keys;
+    request_slots slots;
     job_requests requests;
     action_executor actions;
     stage_runner stages;

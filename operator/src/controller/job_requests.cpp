@@ -58,6 +58,9 @@ asio::awaitable<write_result> job_requests::write_status(
 ) {
     const core::job_meta& meta = decided.meta;
     const k8sio::resource_type& type = type_of(meta.kind);
+    std::string ns = meta.ns;
+    std::string what = "status of " + std::string(to_string(meta.kind));
+    const auto slot = co_await slots_->take(std::move(ns), std::move(what));
     std::string body = status_body(decided, status, entry.kept_status);
     ++counters_->status_writes;
     entry.last_status_write = server_clock(*api_).steady_now();
@@ -91,6 +94,9 @@ asio::awaitable<write_result> job_requests::write_status(
 asio::awaitable<bool> job_requests::read_again(job_entry& entry) {
     const std::shared_ptr<const core::job_object> held = entry.object;
     const core::job_meta& meta = held->meta;
+    std::string ns = meta.ns;
+    std::string what = "get " + std::string(to_string(meta.kind));
+    const auto slot = co_await slots_->take(std::move(ns), std::move(what));
     const k8sio::view_mark asked = updates_->mark(core::object_kind::job, meta.kind);
     const auto live = co_await read_live(meta, "there may be a newer one");
     if (live.has_error()) {

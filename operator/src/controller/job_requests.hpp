@@ -4,6 +4,7 @@
 // may not be the newest.
 #pragma once
 
+#include "controller/request_slots.hpp"
 #include "controller/server_clock.hpp"
 #include "controller/settings.hpp"
 #include "controller/view_updates.hpp"
@@ -26,18 +27,21 @@ enum class write_result {
 /// completion.
 class job_requests {
 public:
+    /// `slots`: of the requests of all jobs.
     job_requests(
         k8sio::client& api,
         const settings& config,
         view_updates& updates,
         k8sio::controller& runtime,
-        controller_counters& counters
+        controller_counters& counters,
+        request_slots& slots
     )
         : api_(&api),
           config_(&config),
           updates_(&updates),
           runtime_(&runtime),
-          counters_(&counters) {}
+          counters_(&counters),
+          slots_(&slots) {}
 
     /// Writes the status of the job that `decided` is a snapshot of, if that is still its version.
     /// A write of unknown outcome is looked up.
@@ -61,6 +65,7 @@ private:
     view_updates* updates_;
     k8sio::controller* runtime_;
     controller_counters* counters_;
+    request_slots* slots_;
 };
 
 }  // namespace signalbox::op

@@ -5,6 +5,8 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <string>
@@ -25,6 +27,13 @@ k8sio::slow_start pace_of(const core::decision& made, std::size_t stage, std::si
     return removes ? k8sio::slow_start::at_once(in_flight) : k8sio::slow_start(in_flight);
 }
 
+/// Reads wait for kubelets and for others' webhooks, too.
+std::string kind_of(const core::action& a) {
+    return a.what() == core::verb::read
+               ? std::string()
+               : fmt::format("{} {}", to_string(a.what()), to_string(a.kind));
+}
+
 }  // namespace
 
 /// Lives in the frame of run(), which ends only when every action it started has ended.
@@ -41,7 +50,7 @@ public:
           decided_(&decided),
           made_(&made),
           order_(entry.answers.begin(made, decided.status)),
-          pace_(pace_of(made, 0, runner.max_in_flight_)),
+          pace_(pace_of(made, 0, runner.slots_->most())),
           changed_(runner.loop_) {}
 
     /// Starts what may be started now. False when nothing is left to wait for.
@@ -56,7 +65,7 @@ public:
                 continue;
             }
             if (std::exchange(stage_, order_.stage_number()) != order_.stage_number()) {
-                pace_ = pace_of(*made_, stage_, runner_->max_in_flight_);
+                pace_ = pace_of(*made_, stage_, runner_->slots_->most());
             }
             pace_.started();
             start(*a);
@@ -98,8 +107,8 @@ private:
     static asio::awaitable<action_result> one(work_run* run, const core::action* a) {
         stage_runner& runner = *run->runner_;
         std::string ns = run->decided_->meta.ns;
-        co_await runner.slots_.acquire(std::move(ns));
-        const k8sio::semaphore::holder held(runner.slots_);
+        std::string kind = kind_of(*a);
+        const auto slot = co_await runner.slots_->take(std::move(ns), std::move(kind));
         auto result = action_result::skipped;
         if (run->is_overtaken()) {
             run->skip(*a);

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "controller/action_executor.hpp"
+#include "controller/request_slots.hpp"
 #include "controller/server_clock.hpp"
 #include "k8sio/controller.hpp"
-#include "k8sio/synchronization.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -29,26 +29,24 @@ struct work_report {
     std::optional<k8sio::steady_time> at;
 };
 
-/// The stages of all jobs, which share the requests in flight; namespaces that wait for one take
-/// turns (REQUIREMENTS.md Q11). All that it is made of must outlive it.
+/// The stages of all jobs. All that it is made of must outlive it.
 class stage_runner {
 public:
-    /// `max_in_flight`: as controller_options has it.
+    /// `slots`: of the requests of all jobs.
     stage_runner(
         boost::asio::any_io_executor loop,
         action_executor& actions,
         const k8sio::controller& runtime,
         server_clock clock,
         spdlog::logger& log,
-        std::size_t max_in_flight
+        request_slots& slots
     )
         : loop_(loop),
           executor_(&actions),
           runtime_(&runtime),
           clock_(clock),
           log_(&log),
-          max_in_flight_(max_in_flight),
-          slots_(loop, max_in_flight) {}
+          slots_(&slots) {}
 
     /// Carries out `made`. `entry` is looked at between actions: when the job is deleted or its
     /// specification changes, nothing more of this decision is started. All references must live
@@ -65,8 +63,7 @@ private:
     const k8sio::controller* runtime_;
     server_clock clock_;
     spdlog::logger* log_;
-    std::size_t max_in_flight_;
-    k8sio::semaphore slots_;
+    request_slots* slots_;
 };
 
 }  // namespace signalbox::op

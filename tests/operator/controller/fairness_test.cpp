@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -173,6 +175,83 @@ TEST_CASE("[requirement Q11] long passes over jobs of one namespace leave a plac
     CHECK(w.s->looks_at("quiet-1") == 1);
     // None is forgotten.
     CHECK(w.release().size() == 5);
+}
+
+TEST_CASE("[requirement Q11] statuses that one namespace has to write hold up no other one") {
+    two_tenants w(job_builder("job"), "", controller_bounds{16, 4});
+    w.s->w->operator_transport().hold_answers("PUT ");
+    std::set<std::string> decided;
+    w.s->decide = [&](const core::job_object& job, core::instant) {
+        core::decision d;
+        if (decided.insert(job.meta.name).second) {
+            d.status = job.status;
+            d.status->phase = core::job_phase::pending;
+        }
+        return d;
+    };
+    const std::size_t before = w.s->w->operator_transport().writes().size();
+    for (const char* name : {"job", "loud-1", "loud-2", "loud-3"}) {
+        w.change("default", name);
+    }
+    w.change("quiet", "quiet-1");
+    REQUIRE(w.s->looks.size() == 5);
+    const auto sent = [&] {
+        std::vector<std::string> jobs;
+        const auto& writes = w.s->w->operator_transport().writes();
+        for (std::size_t i = before; i < writes.size(); ++i) {
+            if (writes[i].method == "PUT") {
+                const auto path = std::string_view(writes[i].target);
+                const auto name = path.substr(path.find("jobs/") + 5);
+                jobs.emplace_back(name.substr(0, name.find('/')));
+            }
+        }
+        return jobs;
+    };
+    CHECK(sent() == std::vector<std::string>{"job", "loud-1", "quiet-1"});
+    w.release();
+    CHECK(sent().size() == 5);
+}
+
+TEST_CASE("[requirement R10] a server that has become slow gets fewer requests") {
+    world_options options;
+    options.script.defaults = {{"duration", "never"}};
+    scripted s(job_builder("job").replicas("worker", 64).json(), options);
+    s.w->create_job(job_builder("slow").replicas("worker", 200));
+    s.w->run_for(seconds{1});
+    s.decide = [&](const core::job_object& job, core::instant) {
+        core::decision d;
+        if (s.looks_at(job.meta.name) == 1) {
+            const int pods = job.meta.name == "slow" ? 200 : 64;
+            d.stages.emplace_back();
+            for (int i = 0; i < pods; ++i) {
+                d.stages.back().push_back(create_pod(job, i));
+            }
+        }
+        return d;
+    };
+    s.looks.clear();
+    mortal_transport& way = s.w->operator_transport();
+    // Numbers of requests that were under way together, each answered after `took`.
+    const auto rounds = [&](const std::string& job, std::chrono::milliseconds took) {
+        std::vector<std::size_t> out;
+        way.hold_answers("POST ");
+        s.w->patch_job(job, R"({"metadata":{"annotations":{"n":"1"}}})");
+        std::size_t before = 0;
+        do {
+            before = s.writes("POST pods").size();
+            way.release_answers();
+            way.hold_answers("POST ");
+            s.w->run_for(took);
+            out.push_back(s.writes("POST pods").size() - before);
+        } while (out.back() > 0);
+        way.release_answers();
+        return out;
+    };
+    const auto even = rounds("job", std::chrono::milliseconds{10});
+    CHECK(*std::max_element(even.begin(), even.end()) == 16);
+    const auto slow = rounds("slow", std::chrono::milliseconds{100});
+    REQUIRE(slow.size() > 4);
+    CHECK(slow[slow.size() - 3] == 3);  // before the last, and none
 }
 
 TEST_CASE("[requirement Q11] a request does not wait for all that another namespace has to send") {

@@ -317,7 +317,7 @@ TEST_CASE("events that come without a status are told") {
 
 TEST_CASE("[behaviour 2.2] requests in flight are bounded over all jobs, and so are passes") {
     world_options options;
-    options.controller.max_in_flight = 10;  // more than the lists of its start
+    options.controller.max_in_flight = 20;  // ten for one namespace
     options.controller.max_passes = 9;      // five for one namespace
     options.script.defaults = {{"duration", "never"}};
     scripted s(job_builder("job").replicas("worker", 8).json(), options);
@@ -352,7 +352,7 @@ TEST_CASE("[behaviour 2.2] requests in flight are bounded over all jobs, and so 
 TEST_CASE("[behaviour 5.15] [requirement X12] deletions go at once, and say no grace of their own"
 ) {
     world_options options;
-    options.controller.max_in_flight = 6;
+    options.controller.max_in_flight = 12;  // six for one namespace
     options.script.defaults = {{"duration", "never"}};
     scripted s(job_builder("job").replicas("worker", 8).json(), options);
     bool removes = false;

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/request_slots.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace signalbox::op {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// However slow the server is, so that one namespace has three (REQUIREMENTS.md Q11).
+constexpr std::size_t least_slots = 6;
+
+}  // namespace
+
+request_slots::permit::permit(request_slots& of, std::string ns, std::string kind)
+    : of_(&of), ns_(std::move(ns)), kind_(std::move(kind)), begun_(of.clock_.steady_now()) {}
+
+request_slots::permit::~permit() {
+    if (of_ == nullptr) {
+        return;
+    }
+    if (!kind_.empty()) {
+        const k8sio::steady_time now = of_->clock_.steady_now();
+        of_->limit_.note(kind_, now - begun_, now);
+        of_->slots_.resize(of_->limit_.size());
+    }
+    of_->slots_.release(ns_);
+}
+
+request_slots::request_slots(asio::any_io_executor loop, server_clock clock, std::size_t most)
+    : clock_(clock),
+      most_(most),
+      limit_(std::min(most, least_slots), most),
+      slots_(std::move(loop), most) {}
+
+asio::awaitable<request_slots::permit> request_slots::take(std::string ns, std::string kind) {
+    std::string group = ns;
+    co_await slots_.acquire(std::move(group));
+    co_return permit(*this, std::move(ns), std::move(kind));
+}
+
+}  // namespace signalbox::op
