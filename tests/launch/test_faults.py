@@ -81,8 +81,6 @@ IMPOSSIBLE = {("plain", "killed")}
 # Old torch does not say whose a line is: who of several ranks in one log left without an error cannot be told there.
 if suite.PACKAGES == "debian":
     IMPOSSIBLE |= {("colossalai", "exit"), ("colossalai 2", "exit")}
-# Of a rank that left without an error accelerate says the same as of its victims.
-IMPOSSIBLE |= {("accelerate", "silent"), ("accelerate", "exit")}
 # What others are made of: faults that they tell in their own way are enough.
 VARIANTS = ("colossalai 2", "elastic", "torchrun in a shell", "python -m", "accelerate")
 OF_VARIANTS = ("nan", "all-nan", "import", "script", "killed", "silent", "exit")
@@ -90,6 +88,8 @@ OF_VARIANTS = ("nan", "all-nan", "import", "script", "killed", "silent", "exit")
 OTHER_CAUSES = {
     ("python -m", "script"): r"No module named '?faultyy",
     ("accelerate", "killed"): r"died with <Signals\.SIGKILL: 9>",
+    ("accelerate", "silent"): r"returned non-zero exit status 3\.",
+    ("accelerate", "exit"): r"returned non-zero exit status 1\.",
 }
 VICTIMS = r"Connection closed by peer|Connection reset by peer"
 TURNS = int(os.environ.get("SIGNALBOX_TURNS", 1))

@@ -389,6 +389,16 @@ private:
         }
     }
 
+    /// What a launcher raises once its child has failed: the cause, if no one says more.
+    void read_status(error_line found, std::string_view status) {
+        constexpr std::array<std::string_view, 2> of_victims{"134", "143"};  // SIGABRT, SIGTERM
+        if (std::ranges::find(of_victims, status) == of_victims.end()) {
+            found.secondary = false;
+            found.raised = true;
+            keep_silent(found, true);
+        }
+    }
+
     /// The first, the lowest of those that end as it does; none whose pod has named an error.
     void keep_silent(const error_line& found, bool of_victims) {
         const bool before =
@@ -432,6 +442,9 @@ private:
     void hand_on(source& own) {
         error_line found = *std::exchange(own.held, std::nullopt);
         found.secondary = found.torn || is_secondary(found.text, found.detail);
+        if (const auto status = status_of_child(found.text); !status.empty()) {
+            read_status(found, status);
+        }
         if (own.held_refusal) {
             keep_refusal(found, own);
         } else {

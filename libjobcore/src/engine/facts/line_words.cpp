@@ -196,6 +196,14 @@ std::string_view return_code(std::string_view line) {
     return good && number != "0" ? out : std::string_view();
 }
 
+std::string_view status_of_child(std::string_view error) {
+    constexpr std::string_view words = "returned non-zero exit status ";
+    const std::size_t at = error.rfind(words);
+    auto out = at == error.npos ? std::string_view() : error.substr(at + words.size());
+    out.remove_suffix(out.ends_with('.') ? 1 : 0);
+    return made_of(out, digits, "", "") ? out : std::string_view();
+}
+
 std::string_view killed_rank(std::string_view line) {
     constexpr std::string_view words = "exits with return code = -";
     constexpr std::int32_t asked_to_end = 15;

@@ -67,5 +67,8 @@ bool is_of_no_frame(std::string_view line);
 std::string_view killed_rank(std::string_view line);
 /// `return code = 3` of what it says of a rank that failed; empty for any other line.
 std::string_view return_code(std::string_view line);
+/// `3` of `CalledProcessError: Command '...' returned non-zero exit status 3.`; empty for any other
+/// text.
+std::string_view status_of_child(std::string_view error);
 
 }  // namespace signalbox::core::engine
