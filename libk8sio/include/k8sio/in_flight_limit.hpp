@@ -14,18 +14,23 @@
 
 namespace signalbox::k8sio {
 
-/// Begins with the most, as what a quiet server takes is not known to be too much. Each answer is
-/// compared with the best ones to requests of its kind; when those to as many requests as may be in
-/// flight took more than half as long again, a quarter fewer are allowed, else one more.
+/// Begins with the least, so that what a server can do is not measured under a load of ours. Each
+/// answer is compared with the best ones to requests of its kind; when those to as many requests as
+/// may be in flight took more than half as long again, a quarter fewer are allowed, else a quarter
+/// more.
 class in_flight_limit {
 public:
     /// `least`: at least 1; how slow the server is, so many may be in flight. `most`: not less.
     in_flight_limit(std::size_t least, std::size_t most);
 
     std::size_t size() const { return size_; }
-    /// A request was answered at `now`, `took` after it was sent. `kind`: of what takes about as
-    /// long, e.g. `create pod`; a few dozen at most, as each is kept.
-    void note(std::string_view kind, std::chrono::nanoseconds took, steady_time now);
+    /// A request ended at `now`, `took` after it was sent. `kind`: of what takes about as long,
+    /// e.g. `create pod`; some hundreds at most, as each is kept. `worked`: the server did what it
+    /// was asked. A refusal, or a connection that is not made, is no measure of that, unless it
+    /// took longer.
+    void note(
+        std::string_view kind, std::chrono::nanoseconds took, steady_time now, bool worked = true
+    );
 
 private:
     using seconds = std::chrono::duration<double>;

@@ -18,7 +18,7 @@ constexpr double slower_at_most = 1.25;
 }  // namespace
 
 in_flight_limit::in_flight_limit(std::size_t least, std::size_t most)
-    : least_(std::max<std::size_t>(least, 1)), most_(std::max(most, least_)), size_(most_) {}
+    : least_(std::max<std::size_t>(least, 1)), most_(std::max(most, least_)), size_(least_) {}
 
 void in_flight_limit::learn(times& of, seconds took, steady_time now) {
     of.sum += took;
@@ -37,10 +37,15 @@ void in_flight_limit::learn(times& of, seconds took, steady_time now) {
     }
 }
 
-void in_flight_limit::note(std::string_view kind, std::chrono::nanoseconds took, steady_time now) {
+void in_flight_limit::note(
+    std::string_view kind, std::chrono::nanoseconds took, steady_time now, bool worked
+) {
     times& of = kinds_[std::string(kind)];
-    learn(of, took, now);
-    if (of.best == seconds{}) {
+    took = std::max<std::chrono::nanoseconds>(took, std::chrono::microseconds{1});
+    if (worked) {
+        learn(of, took, now);
+    }
+    if (of.best == seconds{} || (!worked && took < of.best)) {
         return;
     }
     took_ += took;
@@ -48,8 +53,9 @@ void in_flight_limit::note(std::string_view kind, std::chrono::nanoseconds took,
     if (++answers_ < size_) {
         return;
     }
-    size_ = took_ > too_slow * at_best_ ? std::max(least_, size_ - (size_ + 3) / 4)
-                                        : std::min(most_, size_ + 1);
+    const std::size_t quarter = (size_ + 3) / 4;
+    size_ = took_ > too_slow * at_best_ ? std::max(least_, size_ - std::min(quarter, size_))
+                                        : std::min(most_, size_ + quarter);
     answers_ = 0;
     took_ = at_best_ = seconds{};
 }

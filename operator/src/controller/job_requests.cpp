@@ -59,13 +59,19 @@ asio::awaitable<write_result> job_requests::write_status(
     const core::job_meta& meta = decided.meta;
     const k8sio::resource_type& type = type_of(meta.kind);
     std::string ns = meta.ns;
-    std::string what = "status of " + std::string(to_string(meta.kind));
-    const auto slot = co_await slots_->take(std::move(ns), std::move(what));
+    std::string what = request_kind("status", to_string(meta.kind), entry.bytes);
+    auto slot = co_await slots_->take(std::move(ns), std::move(what));
+    if (runtime_->stopping()) {
+        co_return write_result::failed;
+    }
     std::string body = status_body(decided, status, entry.kept_status);
     ++counters_->status_writes;
     entry.last_status_write = server_clock(*api_).steady_now();
     const k8sio::view_mark asked = updates_->mark(core::object_kind::job, meta.kind);
     const auto answer = co_await api_->update_status(type, meta.ns, meta.name, std::move(body));
+    if (answer.has_value()) {
+        slot.note_success();
+    }
     if (answer.has_value() && updates_->note_job(*answer, asked)) {
         co_return write_result::written;
     }
@@ -95,13 +101,14 @@ asio::awaitable<bool> job_requests::read_again(job_entry& entry) {
     const std::shared_ptr<const core::job_object> held = entry.object;
     const core::job_meta& meta = held->meta;
     std::string ns = meta.ns;
-    std::string what = "get " + std::string(to_string(meta.kind));
-    const auto slot = co_await slots_->take(std::move(ns), std::move(what));
+    std::string what = request_kind("get", to_string(meta.kind), entry.bytes);
+    auto slot = co_await slots_->take(std::move(ns), std::move(what));
     const k8sio::view_mark asked = updates_->mark(core::object_kind::job, meta.kind);
     const auto live = co_await read_live(meta, "there may be a newer one");
     if (live.has_error()) {
         co_return false;
     }
+    slot.note_success();
     const auto identity = k8sio::read_object_meta(*live);
     const bool went_back =
         identity && identity->uid == meta.uid && !entry.doubtful &&

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/request_slots.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace signalbox::op {
@@ -15,6 +18,11 @@ constexpr std::size_t least_slots = 6;
 
 }  // namespace
 
+std::string request_kind(std::string_view what, std::string_view object, std::size_t bytes) {
+    constexpr unsigned small_job = 14;  // 16 KiB; beyond it every doubling is a kind
+    return fmt::format("{} {} {}", what, object, std::bit_width(bytes >> small_job));
+}
+
 request_slots::permit::permit(request_slots& of, std::string ns, std::string kind)
     : of_(&of), ns_(std::move(ns)), kind_(std::move(kind)), begun_(of.clock_.steady_now()) {}
 
@@ -24,7 +32,7 @@ request_slots::permit::~permit() {
     }
     if (!kind_.empty()) {
         const k8sio::steady_time now = of_->clock_.steady_now();
-        of_->limit_.note(kind_, now - begun_, now);
+        of_->limit_.note(kind_, now - begun_, now, worked_);
         of_->slots_.resize(of_->limit_.size());
     }
     of_->slots_.release(ns_);

@@ -13,9 +13,13 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace signalbox::op {
+
+/// Requests that take about as long at the server: `create`, `Pod`, and the size of the job.
+std::string request_kind(std::string_view what, std::string_view object, std::size_t bytes);
 
 /// Must outlive every permit and take().
 class request_slots {
@@ -28,21 +32,25 @@ public:
             : of_(std::exchange(other.of_, nullptr)),
               ns_(std::move(other.ns_)),
               kind_(std::move(other.kind_)),
-              begun_(other.begun_) {}
+              begun_(other.begun_),
+              worked_(other.worked_) {}
         ~permit();
         permit(const permit&) = delete;
         permit& operator=(const permit&) = delete;
+        /// The server did what it was asked.
+        void note_success() { worked_ = true; }
 
     private:
         request_slots* of_;
         std::string ns_, kind_;
         k8sio::steady_time begun_;
+        bool worked_ = false;
     };
 
     /// `most`: at least 1.
     request_slots(boost::asio::any_io_executor loop, server_clock clock, std::size_t most);
-    /// Waits until a request of a job in `ns` may be sent. `kind`: of what takes about as long at
-    /// the server, e.g. `create Pod`; empty where the time is not the server's own.
+    /// Waits until a request of a job in `ns` may be sent. `kind`: request_kind(); empty where the
+    /// time is not the server's own.
     ///
     /// Cancellation: none.
     boost::asio::awaitable<permit> take(std::string ns, std::string kind);

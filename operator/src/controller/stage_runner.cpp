@@ -5,8 +5,6 @@
 
 #include <boost/asio/co_spawn.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <exception>
 #include <string>
@@ -28,10 +26,10 @@ k8sio::slow_start pace_of(const core::decision& made, std::size_t stage, std::si
 }
 
 /// Reads wait for kubelets and for others' webhooks, too.
-std::string kind_of(const core::action& a) {
+std::string kind_of(const core::action& a, std::size_t bytes) {
     return a.what() == core::verb::read
                ? std::string()
-               : fmt::format("{} {}", to_string(a.what()), to_string(a.kind));
+               : request_kind(to_string(a.what()), to_string(a.kind), bytes);
 }
 
 }  // namespace
@@ -107,8 +105,8 @@ private:
     static asio::awaitable<action_result> one(work_run* run, const core::action* a) {
         stage_runner& runner = *run->runner_;
         std::string ns = run->decided_->meta.ns;
-        std::string kind = kind_of(*a);
-        const auto slot = co_await runner.slots_->take(std::move(ns), std::move(kind));
+        std::string kind = kind_of(*a, run->entry_->bytes);
+        auto slot = co_await runner.slots_->take(std::move(ns), std::move(kind));
         auto result = action_result::skipped;
         if (run->is_overtaken()) {
             run->skip(*a);
@@ -116,6 +114,9 @@ private:
             result = co_await runner.executor_->carry_out(
                 *run->entry_, *run->decided_, *run->made_, run->order_, *a
             );
+            if (result == action_result::done) {
+                slot.note_success();
+            }
         }
         co_return result;
     }

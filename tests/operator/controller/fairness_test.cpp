@@ -215,15 +215,17 @@ TEST_CASE("[requirement Q11] statuses that one namespace has to write hold up no
 TEST_CASE("[requirement R10] a server that has become slow gets fewer requests") {
     world_options options;
     options.script.defaults = {{"duration", "never"}};
-    scripted s(job_builder("job").replicas("worker", 64).json(), options);
-    s.w->create_job(job_builder("slow").replicas("worker", 200));
+    scripted s(job_builder("job").replicas("worker", 300).json(), options);
+    s.w->create_job(job_builder("slow").replicas("worker", 300));
+    job_builder large("large");
+    large.annotation("of-the-user", std::string(100000, 'x'));
+    s.w->create_job(large.replicas("worker", 300));
     s.w->run_for(seconds{1});
     s.decide = [&](const core::job_object& job, core::instant) {
         core::decision d;
         if (s.looks_at(job.meta.name) == 1) {
-            const int pods = job.meta.name == "slow" ? 200 : 64;
             d.stages.emplace_back();
-            for (int i = 0; i < pods; ++i) {
+            for (int i = 0; i < 300; ++i) {
                 d.stages.back().push_back(create_pod(job, i));
             }
         }
@@ -248,7 +250,11 @@ TEST_CASE("[requirement R10] a server that has become slow gets fewer requests")
         return out;
     };
     const auto even = rounds("job", std::chrono::milliseconds{10});
+    CHECK(*std::max_element(even.begin(), even.begin() + 5) == 3);
     CHECK(*std::max_element(even.begin(), even.end()) == 16);
+    // What is large takes longer, and says nothing of the server.
+    const auto of_large = rounds("large", std::chrono::milliseconds{100});
+    CHECK(*std::min_element(of_large.end() - 8, of_large.end() - 3) == 16);
     const auto slow = rounds("slow", std::chrono::milliseconds{100});
     REQUIRE(slow.size() > 4);
     CHECK(slow[slow.size() - 3] == 3);  // before the last, and none

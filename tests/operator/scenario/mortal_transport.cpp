@@ -113,7 +113,8 @@ asio::awaitable<k8sio::result<k8sio::http_response>> mortal_transport::exchange(
     if (admit) {
         admit(request);
     }
-    if (request.method != "GET") {
+    const bool writing = request.method != "GET";
+    if (writing) {
         writes_.push_back({request.method, request.target, request.body});
         hit = writes_.size() == lose_number_;
     }
@@ -123,7 +124,8 @@ asio::awaitable<k8sio::result<k8sio::http_response>> mortal_transport::exchange(
         }
         co_return error_of(k8sio::errc::connection_lost, request);
     }
-    most_in_flight_ = std::max(most_in_flight_, ++in_flight_);
+    in_flight_ += writing ? 1 : 0;
+    most_in_flight_ = std::max(most_in_flight_, in_flight_);
     auto answer = co_await inner_->exchange(request, deadline);
     const std::string line = request.method + " " + request.target;
     if (!held_answers_.empty() && line.find(held_answers_) != std::string::npos) {
@@ -132,7 +134,7 @@ asio::awaitable<k8sio::result<k8sio::http_response>> mortal_transport::exchange(
         held_.push_back(held);
         co_await held->wait();
     }
-    --in_flight_;
+    in_flight_ -= writing ? 1 : 0;
     if (on_answer && answer.has_value()) {
         on_answer(*answer);
     }
