@@ -7,6 +7,7 @@
 #include "controller/job_requests.hpp"
 #include "controller/key_reads.hpp"
 #include "controller/pass.hpp"
+#include "controller/request_slots.hpp"
 #include "controller/resource_table.hpp"
 #include "controller/served_kinds.hpp"
 #include "controller/settings.hpp"
@@ -64,7 +65,8 @@ struct controller::part final : job_listener {
         core::policy rules,
         controller_options options,
         std::string ns,
-        std::shared_ptr<spdlog::logger> logger
+        std::shared_ptr<spdlog::logger> logger,
+        request_slots& slots
     )
         : config{rules, std::move(options), std::move(ns), std::move(logger)},
           clock(api),
@@ -84,7 +86,6 @@ struct controller::part final : job_listener {
               [this](const std::string& uid) { runtime.enqueue_gathered(uid); }
           ),
           keys(api, config, views, counters),
-          slots(executor, clock, config.options.max_in_flight),
           requests(api, config, updates, runtime, counters, slots),
           actions(api, config, updates, counters),
           stages(executor, actions, runtime, clock, *config.log, slots),
@@ -146,7 +147,6 @@ struct controller::part final : job_listener {
     view_updates updates;
     job_reports reports;
     key_reads keys;
-    request_slots slots;
     job_requests requests;
     action_executor actions;
     stage_runner stages;
@@ -295,7 +295,8 @@ controller::controller(
     controller_options options,
     std::shared_ptr<spdlog::logger> logger
 )
-    : executor_(executor) {
+    : executor_(executor),
+      slots_(std::make_unique<request_slots>(executor, server_clock(api), options.max_in_flight)) {
     if (!logger) {
         logger = silent();
     }
@@ -307,7 +308,7 @@ controller::controller(
     options.pass_bytes /= namespaces.size();
     for (std::string& ns : namespaces) {
         parts_.push_back(
-            std::make_unique<part>(executor, api, rules, options, std::move(ns), logger)
+            std::make_unique<part>(executor, api, rules, options, std::move(ns), logger, *slots_)
         );
     }
 }
@@ -423,6 +424,10 @@ std::size_t controller::queue_depth() const {
 
 std::size_t controller::active_passes() const {
     return sum([](const part& p) { return p.runtime.active_reconciles(); });
+}
+
+std::size_t controller::request_limit() const {
+    return slots_->limit();
 }
 
 std::uint64_t controller::keys_queued() const {

@@ -31,6 +31,8 @@ struct event_loss {
     std::string last_error;  ///< why the last was not; empty if none was dropped for an answer
 };
 
+class request_slots;
+
 /// One controller for all kinds of controller_options::kinds. Not thread-safe: everything happens
 /// on the executor's one thread.
 class controller {
@@ -81,6 +83,8 @@ public:
     /// Jobs waiting for their turn now; passes under way.
     std::size_t queue_depth() const;
     std::size_t active_passes() const;
+    /// Requests of passes that may be under way now (REQUIREMENTS.md R10).
+    std::size_t request_limit() const;
     /// How often a job was ready for a pass.
     std::uint64_t keys_queued() const;
     /// One for each watch; where there is one for each namespace, with its name before a slash.
@@ -103,6 +107,7 @@ private:
     std::size_t sum(Number of) const;
 
     boost::asio::any_io_executor executor_;
+    std::unique_ptr<request_slots> slots_;
     std::vector<std::unique_ptr<part>> parts_;  ///< one for each namespace, or one for all
 };
 

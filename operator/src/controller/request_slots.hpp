@@ -56,6 +56,8 @@ public:
     boost::asio::awaitable<permit> take(std::string ns, std::string kind);
     /// As many as there may be at best.
     std::size_t most() const { return most_; }
+    /// As many as there may be now.
+    std::size_t limit() const { return limit_.size(); }
 
 private:
     server_clock clock_;

@@ -36,6 +36,11 @@ void add_work(families& to, const running_operator& of) {
         .add(name, as_double(work.keys_queued()));
     to.gauge("controller_runtime_active_workers", "Passes under way.")
         .add({{"controller", own_name}}, as_double(work.active_passes()));
+    to.gauge(
+          "signalbox_request_limit",
+          "Requests of passes that may be under way; fewer to a slow server."
+    )
+        .add({}, as_double(work.request_limit()));
 
     const controller_counters c = work.counters();
     to.counter("signalbox_actions_total", "Requests about objects of jobs, whatever came of them.")

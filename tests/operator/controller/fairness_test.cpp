@@ -24,6 +24,7 @@ using std::chrono::seconds;
 struct controller_bounds {
     std::size_t passes = 1;
     std::size_t requests = 32;
+    std::vector<std::string> namespaces{};
 };
 
 /// The first look at the job that `held` names makes a pod, which takes a pass until release();
@@ -33,6 +34,7 @@ struct two_tenants {
         world_options options;
         options.controller.max_passes = bounds.passes;
         options.controller.max_in_flight = bounds.requests;
+        options.controller.namespaces = bounds.namespaces;
         s = std::make_unique<scripted>(first.json(), options);
         s->w->create(
             k8sio::resources::namespaces(),
@@ -210,6 +212,20 @@ TEST_CASE("[requirement Q11] statuses that one namespace has to write hold up no
     CHECK(sent() == std::vector<std::string>{"job", "loud-1", "quiet-1"});
     w.release();
     CHECK(sent().size() == 5);
+}
+
+TEST_CASE("[requirement Q11] namespaces with watches of their own share the requests") {
+    two_tenants w(job_builder("job"), "", controller_bounds{16, 4, {"default", "quiet"}});
+    for (const char* name : {"job", "loud-1", "loud-2"}) {
+        w.change("default", name);
+    }
+    for (const char* name : {"quiet-1", "quiet-2"}) {
+        w.change("quiet", name);
+    }
+    CHECK(w.s->looks.size() == 5);
+    CHECK(w.s->writes("POST pods").size() == 3);  // two of one, and one that leaves a slot
+    w.release();
+    CHECK(w.s->writes("POST pods").size() >= 5);
 }
 
 TEST_CASE("[requirement R10] a server that has become slow gets fewer requests") {
