@@ -2,6 +2,7 @@
 #include "engine/facts/error_lines.hpp"
 
 #include "engine/facts/line_words.hpp"
+#include "engine/facts/sameness.hpp"
 
 #include <algorithm>
 #include <array>
@@ -38,40 +39,6 @@ chained link_of(std::string_view line) {
     return line.starts_with("During handling of the above exception, another exception occurred")
                ? chained::while_handling
                : chained::no;
-}
-
-/// Goes over a text with each number as one sign; `next` gives 0 at the end.
-class without_numbers {
-public:
-    explicit without_numbers(std::string_view text) : text_(text) {}
-    char next() {
-        if (at_ >= text_.size()) {
-            return 0;
-        }
-        const bool digit = digits.find(text_[at_]) != digits.npos;
-        if (!digit) {
-            return text_[at_++];
-        }
-        at_ = std::min(text_.find_first_not_of(digits, at_), text_.size());
-        return '0';
-    }
-
-private:
-    std::string_view text_;
-    std::size_t at_ = 0;
-};
-
-/// The same text, but for numbers.
-bool says_same(std::string_view a, std::string_view b) {
-    without_numbers left(a), right(b);
-    char one = 0;
-    do {
-        one = left.next();
-        if (one != right.next()) {
-            return false;
-        }
-    } while (one != 0);
-    return true;
 }
 
 /// An error that was kept, and when it came among all.
@@ -494,21 +461,6 @@ private:
 bool is_same(const error_line& a, const error_line& b) {
     return a.place.file == b.place.file && a.place.line == b.place.line &&
            a.secondary == b.secondary && says_same(a.text, b.text);
-}
-
-std::uint64_t sameness_of(std::string_view text, const code_place& place) {
-    constexpr std::uint64_t prime = 1099511628211U;
-    std::uint64_t hash = 14695981039346656037U;
-    const auto add = [&](char c) { hash = (hash ^ static_cast<unsigned char>(c)) * prime; };
-    without_numbers signs(text);
-    for (char c = signs.next(); c != 0; c = signs.next()) {
-        add(c);
-    }
-    for (const std::string_view part : {place.file, place.line}) {
-        add(0);
-        std::ranges::for_each(part, add);
-    }
-    return hash | 1U;
 }
 
 std::string to_text(const error_line& line) {

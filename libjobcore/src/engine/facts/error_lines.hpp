@@ -46,8 +46,6 @@ std::string to_text(const error_line& line);
 
 /// Both say the same, but for numbers, of the same place: what all ranks run into.
 bool is_same(const error_line& a, const error_line& b);
-/// Equal for errors that are the same so; never 0.
-std::uint64_t sameness_of(std::string_view text, const code_place& place);
 
 /// The line that says most: the first of a rank before the last without one, of the given rank
 /// before others, primary errors before secondary ones, errors of Python before what a program says

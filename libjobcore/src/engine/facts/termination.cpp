@@ -4,6 +4,7 @@
 #include "engine/facts/error_lines.hpp"
 #include "engine/facts/line_words.hpp"
 #include "engine/facts/pod_facts.hpp"
+#include "engine/facts/sameness.hpp"
 #include "engine/facts/signals.hpp"
 #include "engine/facts/torchrun_report.hpp"
 #include "jobcore/evidence.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What of the present attempt is lost, done or not certain (BEHAVIOUR.md 5.2-5.4).
-#include "engine/facts/error_lines.hpp"
+#include "engine/facts/sameness.hpp"
 #include "engine/facts/signals.hpp"
 #include "engine/facts/termination.hpp"
 #include "engine/health/health.hpp"
