@@ -14,13 +14,12 @@
 
 namespace signalbox::k8sio {
 
-/// Begins with the least, so that what a server can do is not measured under a load of ours. Each
-/// answer is compared with the best ones to requests of its kind; when those to as many requests as
-/// may be in flight took more than half as long again, a quarter fewer are allowed, else a quarter
-/// more.
+/// Begins with the least, so that the best times are not measured under a load of our own. Each
+/// answer is compared with the best time of its kind. When a round of answers, as many as may be in
+/// flight, took more than half as long again, a quarter fewer are allowed, else a quarter more.
 class in_flight_limit {
 public:
-    /// `least`: at least 1; how slow the server is, so many may be in flight. `most`: not less.
+    /// `least`: that many are always allowed; at least 1. `most`: not less than that.
     in_flight_limit(std::size_t least, std::size_t most);
 
     std::size_t size() const { return size_; }

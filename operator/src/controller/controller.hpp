@@ -83,7 +83,7 @@ public:
     /// Jobs waiting for their turn now; passes under way.
     std::size_t queue_depth() const;
     std::size_t active_passes() const;
-    /// Requests of passes that may be under way now (REQUIREMENTS.md R10).
+    /// Requests of passes that may be in flight now (REQUIREMENTS.md R10).
     std::size_t request_limit() const;
     /// How often a job was ready for a pass.
     std::uint64_t keys_queued() const;

@@ -38,7 +38,8 @@ struct controller_options {
     /// No pass begins while it says no: this process is not the leader (REQUIREMENTS.md B8). Empty:
     /// it always is. controller::take_over() says when it has become so.
     std::function<bool()> leads;
-    /// Requests of ours in flight, over all jobs and within one stage (BEHAVIOUR.md 2.2).
+    /// Requests of ours in flight at most, over all jobs and within one stage (BEHAVIOUR.md 2.2);
+    /// fewer while the server answers slowly (REQUIREMENTS.md R10).
     std::size_t max_in_flight = 32;
     /// Jobs worked on at a time; what they may send together is bounded by max_in_flight.
     std::size_t max_passes = 64;

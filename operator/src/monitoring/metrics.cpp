@@ -38,7 +38,7 @@ void add_work(families& to, const running_operator& of) {
         .add({{"controller", own_name}}, as_double(work.active_passes()));
     to.gauge(
           "signalbox_request_limit",
-          "Requests of passes that may be under way; fewer to a slow server."
+          "Requests of passes that may be in flight; fewer to a slow server."
     )
         .add({}, as_double(work.request_limit()));
 
