@@ -9,7 +9,7 @@
 
 #include <catch2/catch.hpp>
 
-#include <set>
+#include <algorithm>
 #include <string>
 
 namespace {
@@ -343,6 +343,10 @@ TEST_CASE("[behaviour 2.2] requests in flight are bounded over all jobs, and so 
     CHECK(s.w->operator_().active_passes() == 5);
     CHECK(s.w->operator_().queue_depth() == 7);
     CHECK(s.writes("POST pods").size() == 3);
+    const auto& sent = s.w->operator_transport().writes();
+    CHECK(std::none_of(sent.begin(), sent.end(), [](const sent_write& write) {
+        return write.body.find("-worker-1\"") != write.body.npos;
+    }));  // one of each: slow start
     s.w->operator_transport().release_answers();
     s.w->run_for(seconds{5});
     CHECK(s.w->pods().size() == 96);
