@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 
 namespace signalbox::k8sio {
@@ -28,7 +27,7 @@ public:
     /// was asked. A refusal, or a connection that is not made, is no measure of that, unless it
     /// took longer.
     void note(
-        std::string_view kind, std::chrono::nanoseconds took, steady_time now, bool worked = true
+        const std::string& kind, std::chrono::nanoseconds took, steady_time now, bool worked = true
     );
 
 private:

@@ -38,9 +38,10 @@ void in_flight_limit::learn(times& of, seconds took, steady_time now) {
 }
 
 void in_flight_limit::note(
-    std::string_view kind, std::chrono::nanoseconds took, steady_time now, bool worked
+    const std::string& kind, std::chrono::nanoseconds took, steady_time now, bool worked
 ) {
-    times& of = kinds_[std::string(kind)];
+    times& of = kinds_[kind];
+    // Zero stands for no time yet.
     took = std::max<std::chrono::nanoseconds>(took, std::chrono::microseconds{1});
     if (worked) {
         learn(of, took, now);
@@ -54,7 +55,7 @@ void in_flight_limit::note(
         return;
     }
     const std::size_t quarter = (size_ + 3) / 4;
-    size_ = took_ > too_slow * at_best_ ? std::max(least_, size_ - std::min(quarter, size_))
+    size_ = took_ > too_slow * at_best_ ? std::max(least_, size_ - quarter)
                                         : std::min(most_, size_ + quarter);
     answers_ = 0;
     took_ = at_best_ = seconds{};

@@ -58,9 +58,7 @@ asio::awaitable<write_result> job_requests::write_status(
 ) {
     const core::job_meta& meta = decided.meta;
     const k8sio::resource_type& type = type_of(meta.kind);
-    std::string ns = meta.ns;
-    std::string what = request_kind("status", to_string(meta.kind), entry.bytes);
-    auto slot = co_await slots_->take(std::move(ns), std::move(what));
+    auto slot = co_await slots_->take(entry, "status", to_string(meta.kind));
     if (runtime_->stopping()) {
         co_return write_result::failed;
     }
@@ -100,9 +98,7 @@ asio::awaitable<write_result> job_requests::write_status(
 asio::awaitable<bool> job_requests::read_again(job_entry& entry) {
     const std::shared_ptr<const core::job_object> held = entry.object;
     const core::job_meta& meta = held->meta;
-    std::string ns = meta.ns;
-    std::string what = request_kind("get", to_string(meta.kind), entry.bytes);
-    auto slot = co_await slots_->take(std::move(ns), std::move(what));
+    auto slot = co_await slots_->take(entry, "get", to_string(meta.kind));
     const k8sio::view_mark asked = updates_->mark(core::object_kind::job, meta.kind);
     const auto live = co_await read_live(meta, "there may be a newer one");
     if (live.has_error()) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/request_slots.hpp"
 
+#include "controller/job_table.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,12 +18,12 @@ namespace {
 /// However slow the server is, so that one namespace has three (REQUIREMENTS.md Q11).
 constexpr std::size_t least_slots = 6;
 
-}  // namespace
-
-std::string request_kind(std::string_view what, std::string_view object, std::size_t bytes) {
+std::string request_kind(std::string_view verb, std::string_view object, std::size_t bytes) {
     constexpr unsigned small_job = 14;  // 16 KiB; beyond it every doubling is a kind
-    return fmt::format("{} {} {}", what, object, std::bit_width(bytes >> small_job));
+    return fmt::format("{} {} {}", verb, object, std::bit_width(bytes >> small_job));
 }
+
+}  // namespace
 
 request_slots::permit::permit(request_slots& of, std::string ns, std::string kind)
     : of_(&of), ns_(std::move(ns)), kind_(std::move(kind)), begun_(of.clock_.steady_now()) {}
@@ -44,8 +46,12 @@ request_slots::request_slots(asio::any_io_executor loop, server_clock clock, std
       limit_(std::min(most, least_slots), most),
       slots_(std::move(loop), most) {}
 
-asio::awaitable<request_slots::permit> request_slots::take(std::string ns, std::string kind) {
+asio::awaitable<request_slots::permit> request_slots::take(
+    const job_entry& entry, std::string_view verb, std::string_view object
+) {
+    std::string ns = entry.object->meta.ns;
     std::string group = ns;
+    std::string kind = verb.empty() ? std::string() : request_kind(verb, object, entry.bytes);
     co_await slots_.acquire(std::move(group));
     co_return permit(*this, std::move(ns), std::move(kind));
 }

@@ -18,8 +18,7 @@
 
 namespace signalbox::op {
 
-/// Requests that take about as long at the server: `create`, `Pod`, and the size of the job.
-std::string request_kind(std::string_view what, std::string_view object, std::size_t bytes);
+struct job_entry;
 
 /// Must outlive every permit and take().
 class request_slots {
@@ -49,11 +48,14 @@ public:
 
     /// `most`: at least 1.
     request_slots(boost::asio::any_io_executor loop, server_clock clock, std::size_t most);
-    /// Waits until a request of a job in `ns` may be sent. `kind`: request_kind(); empty where the
-    /// time is not the server's own.
+    /// Waits until a request of that job may be sent: `verb` is done to an object of the kind
+    /// `object`. Times are compared with those of the same verb, kind and size of the job. No verb:
+    /// they are not compared, as they are not the server's own.
     ///
     /// Cancellation: none.
-    boost::asio::awaitable<permit> take(std::string ns, std::string kind);
+    boost::asio::awaitable<permit> take(
+        const job_entry& entry, std::string_view verb, std::string_view object
+    );
     /// As many as there may be at best.
     std::size_t most() const { return most_; }
     /// As many as there may be now.

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <exception>
-#include <string>
+#include <string_view>
 #include <utility>
 
 namespace signalbox::op {
@@ -25,11 +25,9 @@ k8sio::slow_start pace_of(const core::decision& made, std::size_t stage, std::si
     return removes ? k8sio::slow_start::at_once(in_flight) : k8sio::slow_start(in_flight);
 }
 
-/// Reads wait for kubelets and for others' webhooks, too.
-std::string kind_of(const core::action& a, std::size_t bytes) {
-    return a.what() == core::verb::read
-               ? std::string()
-               : request_kind(to_string(a.what()), to_string(a.kind), bytes);
+/// Empty for reads, as they wait for kubelets and for others' webhooks, too.
+std::string_view timed_verb(const core::action& a) {
+    return a.what() == core::verb::read ? std::string_view() : to_string(a.what());
 }
 
 }  // namespace
@@ -104,9 +102,8 @@ private:
 
     static asio::awaitable<action_result> one(work_run* run, const core::action* a) {
         stage_runner& runner = *run->runner_;
-        std::string ns = run->decided_->meta.ns;
-        std::string kind = kind_of(*a, run->entry_->bytes);
-        auto slot = co_await runner.slots_->take(std::move(ns), std::move(kind));
+        const std::string_view verb = timed_verb(*a);
+        auto slot = co_await runner.slots_->take(*run->entry_, verb, to_string(a->kind));
         auto result = action_result::skipped;
         if (run->is_overtaken()) {
             run->skip(*a);

@@ -5,7 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
-#include <string_view>
+#include <string>
 #include <vector>
 
 using namespace signalbox::k8sio;
@@ -17,7 +17,10 @@ using sizes = std::vector<std::size_t>;
 
 struct server {
     void answer(
-        std::size_t times, std::string_view kind, std::chrono::nanoseconds took, bool worked = true
+        std::size_t times,
+        const std::string& kind,
+        std::chrono::nanoseconds took,
+        bool worked = true
     ) {
         for (std::size_t i = 0; i < times; ++i) {
             now += 1ms;

@@ -32,6 +32,12 @@ bool made_of(std::string_view text, std::string_view a, std::string_view b, std:
     });
 }
 
+/// What stands behind the last `words`; empty where they are not.
+std::string_view behind_last(std::string_view line, std::string_view words) {
+    const std::size_t at = line.rfind(words);
+    return at == line.npos ? std::string_view() : line.substr(at + words.size());
+}
+
 /// `run.sh: line 3:    12 Killed      python train.py`, as a shell tells of a child.
 bool is_death_in_shell(std::string_view line) {
     constexpr std::array<std::string_view, 6> deaths{
@@ -188,18 +194,15 @@ bool is_of_no_frame(std::string_view line) {
 }
 
 std::string_view return_code(std::string_view line) {
-    constexpr std::string_view words = " exits with ", code = "return code = ";
-    const std::size_t at = line.rfind(words);
-    const auto out = at == line.npos ? std::string_view() : line.substr(at + words.size());
+    constexpr std::string_view code = "return code = ";
+    const auto out = behind_last(line, " exits with ");
     const auto number = out.substr(std::min(code.size(), out.size()));
     const bool good = out.starts_with(code) && !number.empty() && made_of(number, digits, "", "");
     return good && number != "0" ? out : std::string_view();
 }
 
 std::string_view status_of_child(std::string_view error) {
-    constexpr std::string_view words = "returned non-zero exit status ";
-    const std::size_t at = error.rfind(words);
-    auto out = at == error.npos ? std::string_view() : error.substr(at + words.size());
+    auto out = behind_last(error, "returned non-zero exit status ");
     out.remove_suffix(out.ends_with('.') ? 1 : 0);
     return made_of(out, digits, "", "") ? out : std::string_view();
 }
