@@ -78,9 +78,6 @@ LAUNCHERS = {
 STATIC = "--nnodes=2 --nproc_per_node=1 --node_rank=$RANK --master_addr=$MASTER_ADDR --master_port=$MASTER_PORT"
 # The first process of a pod cannot kill itself.
 IMPOSSIBLE = {("plain", "killed")}
-# Old torch does not say whose a line is: who of several ranks in one log left without an error cannot be told there.
-if suite.PACKAGES == "debian":
-    IMPOSSIBLE |= {("colossalai", "exit"), ("colossalai 2", "exit")}
 # What others are made of: faults that they tell in their own way are enough.
 VARIANTS = ("colossalai 2", "elastic", "torchrun in a shell", "python -m", "accelerate")
 OF_VARIANTS = ("nan", "all-nan", "import", "script", "killed", "silent", "exit")
@@ -91,6 +88,9 @@ OTHER_CAUSES = {
     ("accelerate", "silent"): r"returned non-zero exit status 3\.",
     ("accelerate", "exit"): r"returned non-zero exit status 1\.",
 }
+# Old torch does not say whose a line is: of several ranks in one log which one left without an error.
+if suite.PACKAGES == "debian":
+    OTHER_CAUSES |= {(each, "exit"): r"exited with 1: a rank failed; its log says why" for each in ("colossalai", "colossalai 2")}
 VICTIMS = r"Connection closed by peer|Connection reset by peer"
 TURNS = int(os.environ.get("SIGNALBOX_TURNS", 1))
 

@@ -135,8 +135,9 @@ TEST_CASE("[behaviour 3.9] an error is told, wherever the words of others lie in
     with_each_cut(of_cause, of_victims, [&](const log_evidence& said) {
         CAPTURE(said.text);
         lost += says(said.text, error) ? 0 : 1;
-        // Within the name of the error it is not to be read.
-        const bool none = said.secondary || said.text.empty();
+        // Within the name of the error it is not to be read; then a rank says nothing.
+        const bool none =
+            said.secondary || said.text.empty() || said.text == "a rank failed; its log says why";
         CHECK((none || says(said.text, "loss is NaN") || says(said.text, "ValueError")));
         CHECK_FALSE((says(said.text, "Connection closed") && !said.secondary));
     });
@@ -277,6 +278,28 @@ TEST_CASE("[behaviour 3.9] a traceback of a report that is cut is told of no oth
         check(judge_log("", "launcher-0", one.substr(0, at) + other.substr(0, at) + ends));
     }
     CHECK(lost < 3'000);
+}
+
+TEST_CASE("[behaviour 3.9] without ranks before lines their number tells that one says nothing") {
+    const std::string one =
+        "Traceback (most recent call last):\n  File \"/code/train.py\", line 61, in main\n"
+        "RuntimeError: Connection closed by peer\n";
+    const std::string chain =
+        one + "\nDuring handling of the above exception, another exception occurred:\n\n";
+    const std::string ends = report(0, 0, 1, 1) + report(1, 3, 1, 1);
+    const auto told = [](const std::string& log) { return judge_log("", "launcher-0", log).text; };
+    const std::string silent = "a rank failed; its log says why";
+    CHECK(told(ends) == "rank 0 on worker-0 failed; its log says why");
+    CHECK(told(one + one + ends).empty());
+    CHECK(told("RuntimeError: Connection closed by peer\n" + one + one + ends).empty());
+    CHECK(told(one + one + one + ends) == silent);
+    CHECK(told(one + chain + one + one + ends) == silent);
+    CHECK(told(one + one + one + one + ends).empty());
+    const std::string outer = report(0, 0, 1, 1), inner = report(1, 3, 1, 1);
+    const std::size_t cut = outer.find("  rank ");
+    CHECK(told(one + one + one + outer.substr(0, cut) + inner + outer.substr(cut)) == silent);
+    // Who ended in another way is no victim.
+    CHECK(told(one + one + report(0, 0, 1, -15) + report(1, 3, 1, 1)) == silent);
 }
 
 TEST_CASE(

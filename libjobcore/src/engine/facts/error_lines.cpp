@@ -195,12 +195,11 @@ public:
         told.suffered = suffered_after(*out);
         return told;
     }
-    /// Those of whom there is an error.
-    std::set<std::int32_t> ranks() const {
-        std::set<std::int32_t> out;
+    heard_errors heard() const {
+        heard_errors out{{}, tracebacks_};
         for_each_kept([&](const kept_error& k, bool) {
             if (k.error.rank) {
-                out.insert(*k.error.rank);
+                out.ranks.insert(*k.error.rank);
             }
         });
         return out;
@@ -439,6 +438,9 @@ private:
                 e.while_handling = link == chained::while_handling;
             }
         }
+        if (link == chained::no && e.first_line.data() != e.last_line.data()) {
+            ++tracebacks_;
+        }
         kept_error& slot = e.secondary ? own.consequence : own.cause;
         const bool goes_on = link != chained::no && slot.error.text.data() == before.text.data();
         if (slot.error.text.empty() || !e.rank || goes_on) {
@@ -454,6 +456,7 @@ private:
     /// The first rank that ended without naming an error, the lowest of those with its code.
     std::optional<error_line> silent_;
     std::size_t number_ = 0;
+    std::size_t tracebacks_ = 0;
 };
 
 }  // namespace
@@ -489,8 +492,8 @@ std::optional<error_line> find_error_line(std::string_view log, std::optional<st
     return read_all(log).best(rank);
 }
 
-std::set<std::int32_t> find_ranks_with_errors(std::string_view log) {
-    return read_all(log).ranks();
+heard_errors find_heard_errors(std::string_view log) {
+    return read_all(log).heard();
 }
 
 }  // namespace signalbox::core::engine

@@ -6,6 +6,7 @@
 #include "engine/facts/code_place.hpp"
 #include "engine/facts/consequences.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -55,7 +56,11 @@ bool is_same(const error_line& a, const error_line& b);
 std::optional<error_line> find_error_line(
     std::string_view log, std::optional<std::int32_t> rank = {}
 );
-/// The ranks of whose errors there is a line; none where torch puts no rank before its lines.
-std::set<std::int32_t> find_ranks_with_errors(std::string_view log);
+/// Who says in a log that it failed.
+struct heard_errors {
+    std::set<std::int32_t> ranks;  ///< empty where torch puts no rank before its lines
+    std::size_t tracebacks = 0;    ///< those that were raised one after the other are one
+};
+heard_errors find_heard_errors(std::string_view log);
 
 }  // namespace signalbox::core::engine

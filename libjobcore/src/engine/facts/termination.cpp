@@ -130,12 +130,16 @@ std::string silent_end(
 }
 
 /// Where each other rank that ended by itself tells in the log what it suffered: the one that does
-/// not.
+/// not. Without the prefixes of torch their number tells that there is one, and not which.
 std::optional<failed_rank> find_silent(const ends_of_ranks& ends, std::string_view message) {
-    const auto heard = find_ranks_with_errors(message);
-    const auto silent = [&](const failed_rank& one) { return !heard.contains(*one.rank); };
+    const heard_errors heard = find_heard_errors(message);
+    if (heard.ranks.empty()) {
+        const bool one = heard.tracebacks > 0 && ends.raised_count == heard.tracebacks + 1;
+        return one ? std::optional(failed_rank()) : std::nullopt;
+    }
+    const auto silent = [&](const failed_rank& one) { return !heard.ranks.contains(*one.rank); };
     const auto first = std::ranges::find_if(ends.raised, silent);
-    const bool only = !heard.empty() && std::ranges::count_if(ends.raised, silent) == 1;
+    const bool only = std::ranges::count_if(ends.raised, silent) == 1;
     return only ? std::optional(*first) : std::nullopt;
 }
 

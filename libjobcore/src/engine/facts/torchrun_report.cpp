@@ -99,7 +99,13 @@ public:
         if (mixed_hosts_) {
             hosts_.clear();
         }
-        return {own_, std::move(raised_), mixed_, mixed_ || mixed_frames_, std::move(hosts_)};
+        return {
+            own_,
+            std::move(raised_),
+            raised_count_,
+            mixed_,
+            mixed_ || mixed_frames_,
+            std::move(hosts_)};
     }
 
 private:
@@ -132,7 +138,9 @@ private:
         if (now_.distance() < (own_ ? own_->distance() : 3) || (own_ && is_lower(now_, *own_))) {
             own_ = now_;
         }
-        if ((code == 1 || code == aborted) && now_.rank) {
+        const bool raised = code == 1 || code == aborted;
+        raised_count_ += raised ? 1U : 0U;
+        if (raised && now_.rank) {
             raised_.push_back(now_);
         }
         now_ = failed_rank();
@@ -143,6 +151,7 @@ private:
     failed_rank now_;
     std::optional<failed_rank> own_;
     std::vector<failed_rank> raised_;
+    std::size_t raised_count_ = 0;
     bool mixed_ = false;
     std::map<std::int32_t, std::string_view> hosts_;  ///< by rank
     bool mixed_hosts_ = false;
