@@ -65,21 +65,33 @@ def create(server, job):
     return server.send("POST", JOBS.format(job["metadata"]["namespace"], plural), job)
 
 
-def compiles(server, ended):
+def change_costly_jobs(server, ready, ended, pause):
     """Twelve jobs of 1.2 MB, full of references to variables, whose specification changes again and again."""
     names = [f"costly-{number}" for number in range(12)]
     for name in names:
         create(server, large_job(name, "$(" * (MEGABYTE // 2)))
+    ready.set()
     step = 0
-    while not ended.is_set():
+    while not ended.wait(pause):
         change = {"spec": {"runPolicy": {"backoffLimit": step % 7}}}
         server.send("PATCH", JOBS.format("loud", f"deepspeedjobs/{names[step % len(names)]}"), change, MERGE)
         step += 1
 
 
-def edits(server, ended):
+def compiles(server, ready, ended):
+    """Four of these changes a second."""
+    change_costly_jobs(server, ready, ended, 1 / 4)
+
+
+def patches(server, ready, ended):
+    """As many as the server takes."""
+    change_costly_jobs(server, ready, ended, 0)
+
+
+def edits(server, ready, ended):
     """Twenty-four changes a second of an annotation of one job of 1.3 MB."""
     create(server, large_job("edited", "x" * 1_300_000))
+    ready.set()
     step = 0
     while not ended.wait(1 / 24):
         server.send(
@@ -87,36 +99,39 @@ def edits(server, ended):
         step += 1
 
 
-def paused(server, ended):
+def paused(server, ready, ended):
     """Eighty jobs of 1.2 MB that are paused and have no pods."""
     for number in range(80):
         create(server, large_job(f"paused-{number}", "x" * MEGABYTE, runMode={"pause": {"enabled": True}}))
+    ready.set()
     ended.wait()
 
 
-def many(server, ended):
+def many(server, ready, ended):
     """Jobs of one pod, as fast as the server takes them."""
+    ready.set()
     number = 0
     while not ended.is_set():
         create(server, cluster.job(f"small-{number}", {"worker": cluster.pods(1)}, namespace="loud"))
         number += 1
 
 
-def large(server, ended):
+def large(server, ready, ended):
     """Seventy jobs of 200 pods, made at once."""
+    ready.set()
     for number in range(70):
         create(server, cluster.job(f"large-{number}", {"worker": cluster.pods(200)}, namespace="loud"))
     ended.wait()
 
 
-TENANTS = {"compiles": compiles, "edits": edits, "paused": paused, "many": many, "large": large}
+TENANTS = {"edits": edits, "paused": paused, "compiles": compiles, "large": large, "many": many, "patches": patches}
 
 
-def act(name, build, server, ended):
+def act(name, build, server, ready, ended):
     """The process of the hostile tenant."""
     global cluster
     cluster = load_cluster(build)
-    TENANTS[name](Server(*server), ended)
+    TENANTS[name](Server(*server), ready, ended)
 
 
 class Bench:
@@ -148,14 +163,15 @@ class Bench:
             for each in [*tenants, "loud"]:
                 main.send("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}})
             spawn = multiprocessing.get_context("spawn")
-            seen, made, asked, ended = {}, {}, [], spawn.Event()
+            seen, made, asked, ready, ended = {}, {}, [], spawn.Event(), spawn.Event()
             threading.Thread(target=self.note_pods, args=(seen, server, ended), daemon=True).start()
             for each in tenants:  # the server's first request in a namespace takes longer
                 create(main, cluster.job(f"first-{each}", {"worker": cluster.pods(1)}, namespace=each))
             cluster.eventually("first pods", lambda: all(f"first-{each}" in seen for each in tenants))
-            loud = spawn.Process(target=act, args=(name, options.build, server, ended), daemon=True) if name else None
+            loud = spawn.Process(target=act, args=(name, options.build, server, ready, ended), daemon=True) if name else None
             if loud:
                 loud.start()
+                ready.wait()
                 time.sleep(options.ahead)
             begin = time.monotonic()
             for number in range(options.jobs):
@@ -194,7 +210,7 @@ def main():
     parser.add_argument("--tenants", type=int, default=19)
     parser.add_argument("--jobs", type=int, default=300, help="of all quiet tenants")
     parser.add_argument("--rate", type=float, default=5, help="of them a second")
-    parser.add_argument("--ahead", type=float, default=5, help="seconds that the hostile tenant begins earlier")
+    parser.add_argument("--ahead", type=float, default=5, help="seconds that the hostile tenant acts before, once its large jobs are made")
     parser.add_argument("--only", choices=TENANTS)
     parser.add_argument("--run-pods", action="store_true", help="with a simulated kubelet on this machine")
     options = parser.parse_args()
