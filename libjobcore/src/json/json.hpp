@@ -17,9 +17,9 @@ using document = rapidjson::Document;
 using allocator = rapidjson::Document::AllocatorType;
 
 /// Iterative parsing: nesting depth costs heap, not stack, so hostile depth cannot overflow it.
-inline constexpr unsigned parse_flags = rapidjson::kParseIterativeFlag |
-                                        rapidjson::kParseValidateEncodingFlag |
-                                        rapidjson::kParseFullPrecisionFlag;
+inline constexpr unsigned ascii_flags =
+    rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag;
+inline constexpr unsigned parse_flags = ascii_flags | rapidjson::kParseValidateEncodingFlag;
 
 void parse(document& into, std::string_view text);
 
