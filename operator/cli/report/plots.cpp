@@ -2,6 +2,7 @@
 #include "cli/report/plots.hpp"
 
 #include "cli/colour.hpp"
+#include "cli/report/drawing.hpp"
 
 #include <jobcore/strings.hpp>
 
@@ -21,162 +22,13 @@ namespace signalbox::op::report {
 
 namespace {
 
-/// As attributes and not as a style sheet: a picture that is taken out of the page keeps them.
-struct paint {
-    std::string_view kind;
-    const char* fill;
-};
-constexpr std::array paints{
-    paint{"running", "#2b8a3e"},
-    paint{"Succeeded", "#2b8a3e"},
-    paint{"lost", "#c92a2a"},
-    paint{"failed", "#c92a2a"},
-    paint{"stalled", "#862e9c"},
-    paint{"restarting", "#e8590c"},
-    paint{"starting", "#fab005"},
-    paint{"queued", "#74c0fc"},
-    paint{"paused", "#adb5bd"},
-    paint{"quiet", "#adb5bd"},
-    paint{"life", "#e9ecef"},
-};
-
-constexpr double width = 760;
-constexpr double label_width = 210;
-constexpr double row_height = 20;
-constexpr double axis_height = 22;
-constexpr double bar_height = 12;
 /// Of a namespace.
 constexpr std::size_t most_rows = 40;
-
-std::string number(double n) {
-    return fmt::format("{:.1f}", n);
-}
-
-std::string fill_of(std::string_view kind) {
-    return std::ranges::find(paints, kind, &paint::kind)->fill;
-}
 
 std::string short_label(std::string_view text) {
     constexpr std::size_t most = 32;
     return cli::cut_to(core::in_one_line(text), most);
 }
-
-void open_svg(markup& to, double height, std::string_view what) {
-    to.open(
-        "svg",
-        {{"xmlns", "http://www.w3.org/2000/svg"},
-         {"viewBox", fmt::format("0 0 {} {}", number(width), number(height))},
-         {"width", number(width)},
-         {"height", number(height)},
-         {"font-family", "sans-serif"},
-         {"font-size", "12"},
-         {"fill", "#333333"},
-         {"role", "img"},
-         {"aria-label", std::string(what)}}
-    );
-}
-
-void add_bar(
-    markup& to, std::string_view kind, double x, double y, double length, std::string_view title
-) {
-    to.shape(
-        "rect",
-        {{"class", std::string(kind)},
-         {"fill", fill_of(kind)},
-         {"x", number(x)},
-         {"y", number(y)},
-         {"width", number(std::max(length, 1.0))},
-         {"height", number(bar_height)}},
-        title
-    );
-}
-
-enum class line { grid, mark };
-
-void add_line(markup& to, line kind, double x1, double y1, double x2, double y2) {
-    const bool grid = kind == line::grid;
-    to.shape(
-        "line",
-        {{"stroke", grid ? "#cccccc" : "#333333"},
-         {"stroke-dasharray", grid ? "none" : "5 3"},
-         {"x1", number(x1)},
-         {"y1", number(y1)},
-         {"x2", number(x2)},
-         {"y2", number(y2)}}
-    );
-}
-
-void add_text(markup& to, double x, double y, const char* anchor, std::string_view text) {
-    to.leaf("text", {{"x", number(x)}, {"y", number(y)}, {"text-anchor", anchor}}, text);
-}
-
-/// Seconds between marks of an axis, so that there are few.
-std::int64_t time_step(std::int64_t span) {
-    constexpr std::int64_t minute = 60, hour = 3600, day = 86'400;
-    constexpr std::array<std::int64_t, 17> steps{
-        1,
-        5,
-        10,
-        30,
-        minute,
-        5 * minute,
-        10 * minute,
-        30 * minute,
-        hour,
-        3 * hour,
-        6 * hour,
-        12 * hour,
-        day,
-        2 * day,
-        7 * day,
-        30 * day,
-        90 * day};
-    constexpr std::int64_t most_marks = 5;
-    const auto* const found =
-        std::ranges::find_if(steps, [&](std::int64_t step) { return span / step <= most_marks; });
-    return found != steps.end() ? *found : std::max<std::int64_t>(span / most_marks, 1);
-}
-
-/// 1, 2 or 5 times a power of ten: at most five of them make `most`.
-double number_step(double most) {
-    const double rough = std::max(most, 1.0) / 5;
-    const double power = std::pow(10, std::floor(std::log10(rough)));
-    for (const double times : {1.0, 2.0, 5.0}) {
-        if (rough <= times * power) {
-            return std::max(times * power, 1.0);
-        }
-    }
-    return std::max(10 * power, 1.0);
-}
-
-/// Times from left to right, beside labels.
-class time_axis {
-public:
-    time_axis(core::instant from, core::instant to) : from_(from), to_(std::max(to, from)) {}
-
-    double at(core::instant t) const {
-        const double span = static_cast<double>(std::max<std::int64_t>((to_ - from_).count(), 1));
-        const auto offset = static_cast<double>((std::clamp(t, from_, to_) - from_).count());
-        return label_width + (width - label_width) * offset / span;
-    }
-    /// Lines through so many rows, and what they stand for below.
-    void draw(markup& to, std::size_t rows) const {
-        const double height = row_height * static_cast<double>(rows);
-        const std::int64_t span = std::chrono::floor<core::seconds>(to_ - from_).count();
-        const std::int64_t step = time_step(span);
-        for (std::int64_t t = 0; t <= span; t += step) {
-            const double x = at(from_ + core::seconds(t));
-            add_line(to, line::grid, x, 0, x, height);
-            const bool last = x > width - 40;
-            const std::string text = t == 0 ? "0" : core::in_words(core::seconds(t));
-            add_text(to, x, height + 15, last ? "end" : t == 0 ? "start" : "middle", text);
-        }
-    }
-
-private:
-    core::instant from_;
-    core::instant to_;
-};
 
 /// How an attempt ended, as a colour.
 std::string_view colour_of_end(const core::attempt_record& a, const core::job_status& now) {
@@ -278,7 +130,7 @@ void plot_attempts(markup& to, const job_report& job, core::instant now) {
     const time_axis axis(life->first, life->second);
     const auto rows = static_cast<double>(job.attempts.size());
     open_svg(to, row_height * rows + axis_height, "Attempts over time");
-    axis.draw(to, job.attempts.size());
+    axis.draw(to, row_height * rows);
     double y = 0;
     for (const core::attempt_record& a : job.attempts) {
         const std::string how = a.end ? a.reason : "goes on";
@@ -313,7 +165,7 @@ void plot_steps(markup& to, const job_report& job) {
     }
     const auto y_of = [&](double step) { return top + (height - top) * (1 - step / most); };
     open_svg(to, height + axis_height, "Steps by attempt");
-    const double step = number_step(most);
+    const double step = std::max(number_step(most), 1.0);
     for (double s = 0; s <= most; s += step) {
         add_line(to, line::grid, left, y_of(s), width, y_of(s));
         add_text(to, left - 6, y_of(s) + 4, "end", fmt::format("{:.0f}", s));
@@ -375,7 +227,7 @@ void plot_jobs(markup& to, const whole_report& report) {
     }
     const time_axis axis(*from, until);
     open_svg(to, row_height * static_cast<double>(rows) + axis_height, "Jobs over time");
-    axis.draw(to, rows);
+    axis.draw(to, row_height * static_cast<double>(rows));
     for (std::size_t i = 0; i < rows; ++i) {
         const job_report& job = report.jobs[i];
         const double y = row_height * static_cast<double>(i);
