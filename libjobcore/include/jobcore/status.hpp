@@ -222,6 +222,15 @@ struct slowest_rank {
 };
 
 /// How far training has come, as its processes reported it (BEHAVIOUR.md 13.7).
+/// Where training was at a time (BEHAVIOUR.md 13.7).
+struct progress_point {
+    std::optional<instant> time;
+    std::int64_t step = 0;
+    std::string loss;  ///< as it was reported; empty if it was not
+    friend bool operator==(const progress_point&, const progress_point&) = default;
+};
+constexpr std::size_t most_points = 32;
+
 struct progress_status {
     std::int32_t attempt = 0;  ///< whose reports it is of
     std::int32_t rank = 0;     ///< who reported last
@@ -236,6 +245,7 @@ struct progress_status {
     std::optional<std::int64_t> checkpoint_seconds;  ///< how long writing it took
     std::vector<progress_metric> metrics;
     std::optional<slowest_rank> slowest;
+    std::vector<progress_point> course;  ///< in the order of their times
     friend bool operator==(const progress_status&, const progress_status&) = default;
 };
 

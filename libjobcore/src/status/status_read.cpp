@@ -316,6 +316,13 @@ progress_status read_progress(const json::value& v) {
             optional_count(*s, "behind").value_or(0),
             time_of(*s, "time")};
     }
+    for_each(v, "course", [&](const json::value& p) {
+        if (out.course.size() < most_points) {
+            out.course.push_back(
+                {time_of(p, "time"), optional_count(p, "step").value_or(0), text_of(p, "loss")}
+            );
+        }
+    });
     return out;
 }
 

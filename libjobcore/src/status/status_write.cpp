@@ -255,6 +255,12 @@ void write_progress(json_writer& w, const progress_status& p) {
         slowest.number("behind", p.slowest->behind);
         slowest.time_if("time", p.slowest->time);
     }
+    m.list_if("course", p.course, [](json_writer& to, const progress_point& point) {
+        members item(to);
+        item.time_if("time", point.time);
+        item.number("step", point.step);
+        item.text_if("loss", point.loss);
+    });
 }
 
 void write_named_value(json_writer& w, const named_value& v) {

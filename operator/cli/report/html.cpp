@@ -233,6 +233,7 @@ private:
             to_.leaf("h3", "Steps by attempt");
             plot_steps(to_, job);
         }
+        plot_course(to_, job);
         if (!job.status.progress || job.status.progress->metrics.empty()) {
             return;
         }

@@ -87,6 +87,13 @@ void put_progress(json_report& json, const job_report& job) {
         json.text("value", m.value);
         json.writer().EndObject();
     });
+    json.list("course", p->course, [&](const core::progress_point& point) {
+        json.writer().StartObject();
+        put_time(json, "time", point.time);
+        put_number(json, "step", point.step);
+        put_text(json, "loss", point.loss);
+        json.writer().EndObject();
+    });
     json.writer().EndObject();
 }
 

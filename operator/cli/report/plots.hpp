@@ -16,6 +16,9 @@ void plot_time(markup& to, const core::time_account& time);
 void plot_attempts(markup& to, const job_report& job, core::instant now);
 /// How far each attempt came. Nothing if none has reported a step.
 void plot_steps(markup& to, const job_report& job);
+/// Steps and loss over time, over all attempts, each with its heading. Nothing of what fewer than
+/// two reports are known.
+void plot_course(markup& to, const job_report& job);
 /// When jobs were there, and their attempts ran. Nothing if no time is known.
 void plot_jobs(markup& to, const whole_report& report);
 

@@ -94,6 +94,54 @@ TEST_CASE("[behaviour 13.7] one write in 15 s, the first and the last at once", 
     CHECK(w.look().defer == milliseconds(0));
 }
 
+TEST_CASE("[behaviour 13.7] the course of a training in few points", "[engine]") {
+    world w(ddp());
+    start_heard(w);
+    const auto course = [&] { return progress_of(w).course; };
+    const auto say = [&](std::int64_t step, seconds later) {
+        w.wait(later);
+        progress_message said = at_step(step);
+        said.metrics = {{"grad_norm", "0.8"}, {"loss", std::to_string(step) + ".5"}};
+        say_step(w, said);
+    };
+    say(1, seconds{60});
+    const instant first = w.now();
+    REQUIRE(course() == std::vector<progress_point>{{first, 1, "1.5"}});
+    say(2, seconds{14});
+    CHECK(course().size() == 1);
+    say(3, seconds{1});
+    REQUIRE(course().size() == 2);
+    CHECK(course()[1] == progress_point{first + seconds{15}, 3, "3.5"});
+    say(3, seconds{60});
+    CHECK(course().size() == 2);
+
+    for (int i = 0; i < 2000; ++i) {
+        say(4 + i, seconds{20});
+        REQUIRE(course().size() <= 32);
+    }
+    CHECK(course().size() >= 16);
+    CHECK(course()[0] == progress_point{first, 1, "1.5"});
+    const instant last = *course().back().time;
+    CHECK(w.now() - last <= (last - first) / 16);
+    for (std::size_t i = 1; i < course().size(); ++i) {
+        const auto apart = *course()[i].time - *course()[i - 1].time;
+        CHECK(apart > seconds{0});
+        CHECK(apart < (last - first) / 6);
+    }
+
+    // The next attempt goes on with it.
+    w.exit("worker", 0, 1);
+    run_after_stall(w);
+    say(7, seconds{20'000});
+    CHECK(course().back() == progress_point{w.now(), 7, "7.5"});
+    CHECK(course()[0].step == 1);
+
+    // Points that cannot be are none.
+    w.status().progress->course.back().time = w.now() + seconds{1'000'000};
+    say(8, seconds{20'000});
+    CHECK(course().back() == progress_point{w.now(), 8, "8.5"});
+}
+
 TEST_CASE("[behaviour 13.7] older attempts are nothing, and 0 is no step back", "[engine]") {
     world w(ddp());
     start_heard(w);

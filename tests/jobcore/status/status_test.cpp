@@ -83,7 +83,8 @@ job_status full_status() {
         noon,
         30,
         {{"loss", "2.31"}},
-        slowest_rank{3, 11, 1, noon}};
+        slowest_rank{3, 11, 1, noon},
+        {{noon, 10, "2.5"}, {noon + seconds{60}, 12, {}}}};
     admitted_marks marks;
     marks.node_selector = {{"pool", "a"}};
     marks.labels = {{"l", "1"}};

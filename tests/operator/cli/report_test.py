@@ -212,6 +212,39 @@ class Html(unittest.TestCase):
         self.assertIn("all 60000", marks)
         self.assertIn("checkpoint 41000", marks)
 
+    def test_the_course_of_steps_and_loss(self):
+        points = [("2026-01-31T10:00:00Z", 100, "4.0"), ("2026-01-31T10:10:00Z", 300, "nan"), ("2026-01-31T10:20:00Z", 200, "2.0")]
+        course = [{"time": time, "step": step, "loss": loss} for time, step, loss in points]
+        progress = {**STATUS["progress"], "course": course}
+        text = report([recorded(progress=progress)], "-o", "html").out
+
+        def line(name):
+            svg = xml.etree.ElementTree.fromstring(next(
+                source for source in re.findall(r"<svg xmlns.*?</svg>", text, re.S) if f'aria-label="{name}"' in source))
+            drawn = svg.find("{http://www.w3.org/2000/svg}polyline").attrib["points"]
+            marks = [t.text for t in svg.iter("{http://www.w3.org/2000/svg}text")]
+            return [tuple(map(float, pair.split(","))) for pair in drawn.split()], marks
+
+        # The last point is what was reported last: step 41200, loss 2.31, at 10:25; what is no number has none. 25 min are 670 wide.
+        steps, marks = line("Steps over time")
+        self.assertEqual([x for x, _ in steps], [90.0, 358.0, 626.0, 760.0])
+        self.assertEqual([marks[0], marks[-1]], ["0", "50000"])
+        height = lambda step: 8 + 152 * (1 - step / 50000)
+        for (_, y), step in zip(steps, (100, 300, 200, 41200)):
+            self.assertAlmostEqual(y, height(step), delta=0.1)
+        losses, marks = line("Loss over time")
+        self.assertEqual([x for x, _ in losses], [90.0, 626.0, 760.0])
+        self.assertEqual(marks[-5:], ["2", "2.5", "3", "3.5", "4"])
+        self.assertEqual([y for _, y in losses][:2], [8.0, 160.0])
+        self.assertEqual(json.loads(report([recorded(progress=progress)], "-o", "json").out)["jobs"][0]["progress"]["course"], course)
+
+    def test_a_course_may_be_any(self):
+        for time, step, loss in (("x", -1, ""), ("2026-01-31T10:30:00Z", 2**63 - 1, "1e308"), ("0000-01-01T00:00:00Z", 0, "-1e308"),
+                                 ("9999-12-31T23:59:59Z", 41200, f"a{CONTROLS}b")):
+            progress = {**STATUS["progress"], "course": [{"time": time, "step": step, "loss": loss}] * 2}
+            for form in ("text", "html", "json"):
+                self.assertFalse(set(CONTROLS) & set(report([recorded(progress=progress)], "-o", form).out), form)
+
     def test_marks_that_would_cover_each_other_share_a_text(self):
         for checkpoint, marks in ((60000, ["all 60000, checkpoint 60000"]), (57000, ["all 60000, checkpoint 57000"]),
                                   (50000, ["all 60000", "checkpoint 50000"]), (70000, ["all 60000", "checkpoint 70000"])):

@@ -257,6 +257,12 @@ constexpr std::array slowest_fields{
     time("time", "When it came there."),
 };
 
+constexpr std::array point_fields{
+    time("time", "When it was reported."),
+    int64("step", "The step that training was at."),
+    text("loss", "The metric of that name, where it was reported."),
+};
+
 constexpr std::array progress_fields{
     int64("currentStep", "The step that training is at."),
     int64("totalSteps", "How many there are."),
@@ -273,6 +279,7 @@ constexpr std::array progress_fields{
     of_time(object(
         "slowest", "The rank that is furthest behind, where more than one reports.", slowest_fields
     )),
+    list("course", "How training came there, over all attempts; at most 32 points.", point_fields),
 };
 
 constexpr std::array named_value_fields{

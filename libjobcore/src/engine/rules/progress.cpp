@@ -89,6 +89,35 @@ void take_checkpoint(progress_status& into, const progress_report& said, instant
     into.checkpoint_seconds = said.checkpoint_seconds;
 }
 
+std::string loss_of(const progress_status& p) {
+    const auto it = std::ranges::find(p.metrics, "loss", &progress_metric::name);
+    return it == p.metrics.end() ? std::string() : it->value;
+}
+
+/// Points are a sixteenth of the time apart over which they go, or more. Where there are too many
+/// every other one goes, but the first.
+void note_course(progress_status& p) {
+    constexpr seconds least(15);
+    std::vector<progress_point>& course = p.course;
+    if (!p.current_step || !p.last_updated) {
+        return;
+    }
+    std::erase_if(course, [&](const progress_point& one) { return one.time > p.last_updated; });
+    if (!course.empty()) {
+        const instant first = course.front().time.value_or(*p.last_updated);
+        const instant last = course.back().time.value_or(first);
+        const auto apart = std::max<instant::duration>(least, (last - first) / 16);
+        if (*p.last_updated - last < apart || *p.current_step == course.back().step) {
+            return;
+        }
+    }
+    if (course.size() >= most_points) {
+        std::size_t number = 0;
+        std::erase_if(course, [&](const progress_point&) { return number++ % 2 != 0; });
+    }
+    course.push_back({p.last_updated, *p.current_step, loss_of(p)});
+}
+
 /// What a checkpoint holds that pods wrote in the grace of their deletion was not lost (13.1).
 void note_late_checkpoint(const inputs& in, job_status& status) {
     const progress_report* said = in.seen.progress;
@@ -150,6 +179,7 @@ void note_progress(const inputs& in, job_status& status) {
                        status.progress->last_updated &&
                        *out.last_updated < *status.progress->last_updated;
     if (!older) {
+        note_course(out);
         status.progress = std::move(out);
     }
 }

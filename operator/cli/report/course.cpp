@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report/drawing.hpp"
+#include "cli/report/plots.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace signalbox::op::report {
+
+namespace {
+
+struct point {
+    core::instant time;
+    double value = 0;
+};
+
+/// Nothing for what is no number, or none that can be drawn.
+std::optional<double> number_of(const std::string& text) {
+    constexpr double most = 1e30;
+    double n = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, n);
+    const bool drawn = error == std::errc{} && stop == end && std::abs(n) < most;
+    return drawn ? std::optional(n) : std::nullopt;
+}
+
+/// The course on record, and behind it where training is.
+std::vector<core::progress_point> course_of(const job_report& job) {
+    const auto& p = job.status.progress;
+    if (!p) {
+        return {};
+    }
+    std::vector<core::progress_point> out = p->course;
+    if (p->last_updated && p->current_step) {
+        const auto loss = std::ranges::find(p->metrics, "loss", &core::progress_metric::name);
+        out.push_back(
+            {p->last_updated,
+             *p->current_step,
+             loss == p->metrics.end() ? std::string() : loss->value}
+        );
+    }
+    std::erase_if(out, [](const auto& one) { return !one.time; });
+    std::ranges::stable_sort(out, {}, &core::progress_point::time);
+    return out;
+}
+
+/// A line through at least two points.
+void draw_course(markup& to, const std::vector<point>& points, std::string_view what) {
+    constexpr double height = 160, top = 8, left = 90;
+    double least = points.front().value, most = least;
+    for (const point& p : points) {
+        least = std::min(least, p.value);
+        most = std::max(most, p.value);
+    }
+    const double step = number_step(most > least ? most - least : std::max(std::abs(most), 1.0));
+    const double bottom = std::floor(least / step) * step;
+    const double above = std::max(std::ceil(most / step) * step, bottom + step);
+    const auto y_of = [&](double value) {
+        return top + (height - top) * (above - value) / (above - bottom);
+    };
+    open_svg(to, height + axis_height, what);
+    const time_axis axis(points.front().time, points.back().time, left);
+    axis.draw(to, height);
+    const double marks = std::round((above - bottom) / step);
+    for (double mark = 0; mark <= marks; ++mark) {
+        const double y = y_of(bottom + mark * step);
+        add_line(to, line::grid, left, y, width, y);
+        add_text(to, left - 6, y + 4, "end", fmt::format("{:.6g}", bottom + mark * step));
+    }
+    std::string path;
+    for (const point& p : points) {
+        path += fmt::format("{},{} ", number(axis.at(p.time)), number(y_of(p.value)));
+    }
+    path.pop_back();
+    to.shape(
+        "polyline",
+        {{"fill", "none"}, {"stroke", fill_of("running")}, {"stroke-width", "2"}, {"points", path}}
+    );
+    to.close();
+}
+
+}  // namespace
+
+void plot_course(markup& to, const job_report& job) {
+    std::vector<point> steps, losses;
+    for (const core::progress_point& one : course_of(job)) {
+        steps.push_back({*one.time, static_cast<double>(one.step)});
+        if (const auto loss = number_of(one.loss)) {
+            losses.push_back({*one.time, *loss});
+        }
+    }
+    if (steps.size() > 1) {
+        to.leaf("h3", "Steps over time");
+        draw_course(to, steps, "Steps over time");
+    }
+    if (losses.size() > 1) {
+        to.leaf("h3", "Loss over time");
+        draw_course(to, losses, "Loss over time");
+    }
+}
+
+}  // namespace signalbox::op::report
