@@ -248,8 +248,8 @@ void say_history(story& s) {
         s.say(
             history_section,
             fmt::format(
-                "{} did not count: pods that were lost from outside, or workers that were not "
-                "reached in time",
+                "{} did not count: pods that were lost from outside, failures that a rule frees, "
+                "or workers that were not reached in time",
                 counted(s.after.restarts.disruptions, "incident")
             ),
             "behaviour 5.4"
