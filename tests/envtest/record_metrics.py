@@ -140,6 +140,9 @@ def main():
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("folder", type=pathlib.Path)
     arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    # What it lacks it says before all the minutes, and not after them.
+    subprocess.run([sys.executable, "-B", OBSERVABILITY / "plot.py", "--help"], check=True, stdout=subprocess.DEVNULL)
     with cluster.Cluster() as c:
         recording = Recording(c)
         try:
