@@ -129,17 +129,22 @@ TEST_CASE("[behaviour 13.7] the course of a training in few points", "[engine]")
         CHECK(apart < (last - first) / 6);
     }
 
-    // The next attempt goes on with it.
+    // The next attempt goes on with it, behind where the last one ended.
+    say(3000, seconds{1});
+    CHECK(course().back().step < 3000);
+    const instant ended = w.now();
     w.exit("worker", 0, 1);
     run_after_stall(w);
-    say(7, seconds{20'000});
-    CHECK(course().back() == progress_point{w.now(), 7, "7.5"});
+    say(7, seconds{1});
+    CHECK(course().back() == progress_point{ended, 3000, "3000.5"});
+    say(8, seconds{20'000});
+    CHECK(course().back() == progress_point{w.now(), 8, "8.5"});
     CHECK(course()[0].step == 1);
 
     // Points that cannot be are none.
     w.status().progress->course.back().time = w.now() + seconds{1'000'000};
-    say(8, seconds{20'000});
-    CHECK(course().back() == progress_point{w.now(), 8, "8.5"});
+    say(9, seconds{20'000});
+    CHECK(course().back() == progress_point{w.now(), 9, "9.5"});
 }
 
 TEST_CASE("[behaviour 13.7] older attempts are nothing, and 0 is no step back", "[engine]") {

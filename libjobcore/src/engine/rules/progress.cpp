@@ -94,22 +94,26 @@ std::string loss_of(const progress_status& p) {
     return it == p.metrics.end() ? std::string() : it->value;
 }
 
-/// Points are a sixteenth of the time apart over which they go, or more. Where there are too many
-/// every other one goes, but the first.
-void note_course(progress_status& p) {
+/// Points are a sixteenth of the time apart over which they go, or more.
+bool is_apart(const progress_status& p) {
     constexpr seconds least(15);
+    const instant first = p.course.front().time.value_or(*p.last_updated);
+    const instant last = p.course.back().time.value_or(first);
+    return *p.last_updated - last >= std::max<instant::duration>(least, (last - first) / 16);
+}
+
+enum class points { apart, any };
+
+/// Where there are too many points every other one goes, but the first.
+void note_course(progress_status& p, points wanted) {
     std::vector<progress_point>& course = p.course;
     if (!p.current_step || !p.last_updated) {
         return;
     }
     std::erase_if(course, [&](const progress_point& one) { return one.time > p.last_updated; });
-    if (!course.empty()) {
-        const instant first = course.front().time.value_or(*p.last_updated);
-        const instant last = course.back().time.value_or(first);
-        const auto apart = std::max<instant::duration>(least, (last - first) / 16);
-        if (*p.last_updated - last < apart || *p.current_step == course.back().step) {
-            return;
-        }
+    const bool moved = course.empty() || *p.current_step != course.back().step;
+    if (!moved || (wanted == points::apart && !course.empty() && !is_apart(p))) {
+        return;
     }
     if (course.size() >= most_points) {
         std::size_t number = 0;
@@ -156,6 +160,9 @@ void note_progress(const inputs& in, job_status& status) {
     }
     const auto known = [&](instant t) { return known_time(in, t); };
     progress_status out = status.progress.value_or(progress_status{});
+    if (out.attempt != said->attempt) {
+        note_course(out, points::any);
+    }
     const bool same = says_the_same(out, *said);
     const bool got_somewhere = out.current_step.value_or(0) > 0 || out.percentage.value_or(0) > 0;
     if (!got_somewhere || !is_from_nothing(*said)) {
@@ -179,7 +186,7 @@ void note_progress(const inputs& in, job_status& status) {
                        status.progress->last_updated &&
                        *out.last_updated < *status.progress->last_updated;
     if (!older) {
-        note_course(out);
+        note_course(out, points::apart);
         status.progress = std::move(out);
     }
 }
