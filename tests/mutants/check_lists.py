@@ -10,8 +10,17 @@ import build
 import suites
 
 
+def in_both(one, other):
+    """Chosen mutants of the first suite that the second one has too."""
+    known = {(m.file, m.old, m.new) for m in suites.chosen_mutants(suites.SUITES[other])}
+    return [m for m in suites.chosen_mutants(suites.SUITES[one]) if (m.file, m.old, m.new) in known]
+
+
 def main():
     wrong = 0
+    for m in in_both("search", "core"):
+        print(f"search.json: {m.file}: {m.rule}: core.json has it too")
+        wrong += 1
     for name in sys.argv[1:] or suites.SUITES:
         by_file = {}
         for m in suites.chosen_mutants(suites.SUITES[name]):

@@ -27,6 +27,27 @@ using schema::value_type;
 
 namespace {
 
+struct examples {
+    const schema::text_form* form;
+    std::array<std::string, 2> texts;
+};
+
+std::array<std::string, 2> texts_of(const field& row) {
+    static const std::array<examples, 7> known{
+        examples{nullptr, {R"("aa")", R"("bb")"}},
+        examples{&schema::replica_type_form, {R"("aa")", R"("bb")"}},
+        examples{&schema::object_name_form, {R"("aa")", R"("bb")"}},
+        examples{&schema::label_key_form, {R"("aa")", R"("bb")"}},
+        examples{&schema::label_value_form, {R"("aa")", R"("bb")"}},
+        examples{&schema::path_form, {R"("/a")", R"("/b")"}},
+        examples{&schema::fileset_form, {R"("t9k://pvc/a/b")", R"("t9k://pvc/a/c")"}}};
+    const auto* const found = std::ranges::find(known, row.form, &examples::form);
+    if (found == known.end()) {
+        FAIL("no examples for " << row.name << ", " << row.form->words);
+    }
+    return found->texts;
+}
+
 /// Two different values that are right for the row; for an object that it is there, or not.
 std::array<std::string, 2> two_values(const field& row) {
     const auto text = [](std::string_view t) { return '"' + std::string(t) + '"'; };
@@ -43,14 +64,7 @@ std::array<std::string, 2> two_values(const field& row) {
             if (!row.values.empty()) {
                 return {text(row.values[0].name), text(row.values[1].name)};
             }
-            return row.form == nullptr || row.form == &schema::replica_type_form ||
-                           row.form == &schema::object_name_form ||
-                           row.form == &schema::label_key_form ||
-                           row.form == &schema::label_value_form
-                       ? std::array<std::string, 2>{"\"aa\"", "\"bb\""}
-                   : row.form == &schema::path_form
-                       ? std::array<std::string, 2>{"\"/a\"", "\"/b\""}
-                       : std::array<std::string, 2>{"\"t9k://pvc/a/b\"", "\"t9k://pvc/a/c\""};
+            return texts_of(row);
         case value_type::string_list:
             return row.form == nullptr
                        ? std::array<std::string, 2>{R"(["a"])", R"(["a","b"])"}
