@@ -236,8 +236,8 @@ TEST_CASE("[behaviour 3.9] of a traceback in a report its error is told, and non
     const std::string lines =
         "\n  CUDA kernel errors might be reported elsewhere.\n  Pass another one.";
     const std::string text = recorded("RuntimeError: CUDA error" + lines);
-    const auto told = [](const std::string& text) {
-        return judge_log("", "launcher-0", with_traceback(report(0, 1, 1, 1), text)).text;
+    const auto told = [](const std::string& recording) {
+        return judge_log("", "launcher-0", with_traceback(report(0, 1, 1, 1), recording)).text;
     };
     CHECK(
         told(text) == "rank 0 on worker-0: RuntimeError: CUDA error (/code/train.py:57, in step)"
