@@ -298,8 +298,14 @@ TEST_CASE("[behaviour 3.9] without ranks before lines their number tells that on
     const std::string outer = report(0, 0, 1, 1), inner = report(1, 3, 1, 1);
     const std::size_t cut = outer.find("  rank ");
     CHECK(told(one + one + one + outer.substr(0, cut) + inner + outer.substr(cut)) == silent);
-    // Who ended in another way is no victim.
-    CHECK(told(one + one + report(0, 0, 1, -15) + report(1, 3, 1, 1)) == silent);
+    // Who was ended by its launcher may have told before.
+    const std::string stopped = report(0, 1, 1, -15) + report(1, 3, 1, 1);
+    CHECK(told(one + stopped).empty());
+    CHECK(told(one + one + stopped) == silent);
+    CHECK(told(one + one + one + stopped) == silent);
+    CHECK(told(one + one + one + one + stopped).empty());
+    // In the log of one node nothing says that others have not told more.
+    CHECK(told(one + report(0, 1, 1, -15)) != silent);
 }
 
 TEST_CASE(

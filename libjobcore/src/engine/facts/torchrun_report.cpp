@@ -103,6 +103,8 @@ public:
             own_,
             std::move(raised_),
             raised_count_,
+            stopped_count_,
+            report_count_,
             mixed_,
             mixed_ || mixed_frames_,
             std::move(hosts_)};
@@ -113,6 +115,7 @@ private:
     void read_frame(std::string_view line) {
         borders_ += line.starts_with("====") ? 1 : 0;
         if (line == root_cause) {
+            ++report_count_;
             mixed_frames_ = mixed_frames_ || borders_ < 2;
             borders_ = 0;
         }
@@ -140,6 +143,7 @@ private:
         }
         const bool raised = code == 1 || code == aborted;
         raised_count_ += raised ? 1U : 0U;
+        stopped_count_ += is_victims_code(code) && !raised ? 1U : 0U;
         if (raised && now_.rank) {
             raised_.push_back(now_);
         }
@@ -151,7 +155,7 @@ private:
     failed_rank now_;
     std::optional<failed_rank> own_;
     std::vector<failed_rank> raised_;
-    std::size_t raised_count_ = 0;
+    std::size_t raised_count_ = 0, stopped_count_ = 0, report_count_ = 0;
     bool mixed_ = false;
     std::map<std::int32_t, std::string_view> hosts_;  ///< by rank
     bool mixed_hosts_ = false;
