@@ -131,15 +131,15 @@ std::string silent_end(
 
 /// Where each other rank that ended by itself tells in the log what it suffered: the one that does
 /// not. Without the prefixes of torch their number tells that there is one, and not which. In a log
-/// of several nodes one that its launcher ended may have told before, or not: where only victims
-/// tell, somebody else was first.
+/// of several nodes, where only victims tell, somebody else was first: one of those that tell
+/// nothing, though of a victim the words may be torn, or come before its launcher ended it.
 std::optional<failed_rank> find_silent(const ends_of_ranks& ends, std::string_view message) {
     const heard_errors heard = find_heard_errors(message);
     if (heard.ranks.empty()) {
-        const std::size_t stopped = ends.report_count > 1 ? ends.stopped_count : 0;
-        const bool one = heard.tracebacks > 0 && heard.tracebacks < ends.raised_count + stopped &&
-                         heard.tracebacks + 1 >= ends.raised_count;
-        return one ? std::optional(failed_rank()) : std::nullopt;
+        const std::size_t told = heard.tracebacks;
+        const bool one = ends.report_count > 1 ? told < ends.raised_count + ends.stopped_count
+                                               : told + 1 == ends.raised_count;
+        return told > 0 && one ? std::optional(failed_rank()) : std::nullopt;
     }
     const auto silent = [&](const failed_rank& one) { return !heard.ranks.contains(*one.rank); };
     const auto first = std::ranges::find_if(ends.raised, silent);
