@@ -17,7 +17,7 @@ namespace {
 
 /// Who waits for a slot is a group and a number: `a1`. None gives its slot back by itself.
 struct waiting_room {
-    explicit waiting_room(std::size_t slots) : slots(w.loop.get_executor(), slots) {}
+    explicit waiting_room(std::size_t count) : slots(w.loop.get_executor(), count) {}
 
     static boost::asio::awaitable<void> ask(waiting_room* room, std::string who) {
         std::string group = who.substr(0, 1);

@@ -82,7 +82,8 @@ pod_view make_view(
 /// What every step reads: the inputs, a status, and the view that belongs to that status.
 struct context {
     const inputs& in;
-    /// That of the job, or with what this decision records.
+    /// That of the job, or with what this decision records; without what is only shown
+    /// (recorded_part), which `in.job.status` has.
     const job_status& status;
     const pod_view& view;
 
