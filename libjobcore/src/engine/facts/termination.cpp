@@ -137,11 +137,13 @@ std::optional<failed_rank> find_silent(const ends_of_ranks& ends, std::string_vi
     const heard_errors heard = find_heard_errors(message);
     if (heard.ranks.empty()) {
         const std::size_t told = heard.tracebacks;
-        const bool one = ends.report_count > 1 ? told < ends.raised_count + ends.stopped_count
-                                               : told + 1 == ends.raised_count;
+        const bool one = ends.report_count > 1 ? told < ends.raised.size() + ends.stopped_count
+                                               : told + 1 == ends.raised.size();
         return told > 0 && one ? std::optional(failed_rank()) : std::nullopt;
     }
-    const auto silent = [&](const failed_rank& one) { return !heard.ranks.contains(*one.rank); };
+    const auto silent = [&](const failed_rank& one) {
+        return !ends.mixed && one.rank && !heard.ranks.contains(*one.rank);
+    };
     const auto first = std::ranges::find_if(ends.raised, silent);
     const bool only = std::ranges::count_if(ends.raised, silent) == 1;
     return only ? std::optional(*first) : std::nullopt;

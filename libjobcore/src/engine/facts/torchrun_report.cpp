@@ -89,9 +89,6 @@ public:
         }
     }
     ends_of_ranks take() && {
-        if (mixed_) {
-            raised_.clear();
-        }
         if (own_ && mixed_) {
             own_->rank.reset();
             own_->host = {};
@@ -102,7 +99,6 @@ public:
         return {
             own_,
             std::move(raised_),
-            raised_count_,
             stopped_count_,
             report_count_,
             mixed_,
@@ -142,9 +138,8 @@ private:
             own_ = now_;
         }
         const bool raised = code == 1 || code == aborted;
-        raised_count_ += raised ? 1U : 0U;
         stopped_count_ += is_victims_code(code) && !raised ? 1U : 0U;
-        if (raised && now_.rank) {
+        if (raised) {
             raised_.push_back(now_);
         }
         now_ = failed_rank();
@@ -155,7 +150,7 @@ private:
     failed_rank now_;
     std::optional<failed_rank> own_;
     std::vector<failed_rank> raised_;
-    std::size_t raised_count_ = 0, stopped_count_ = 0, report_count_ = 0;
+    std::size_t stopped_count_ = 0, report_count_ = 0;
     bool mixed_ = false;
     std::map<std::int32_t, std::string_view> hosts_;  ///< by rank
     bool mixed_hosts_ = false;

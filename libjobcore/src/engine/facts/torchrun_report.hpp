@@ -36,10 +36,10 @@ struct ends_of_ranks {
     std::optional<failed_rank> own;
     /// Those that ended by themselves as Python does after any exception: with 1, or aborted.
     std::vector<failed_rank> raised;
-    std::size_t raised_count = 0;   ///< also of those whose rank is not known
     std::size_t stopped_count = 0;  ///< of those whom their launcher ended
     std::size_t report_count = 0;
-    /// Lines of two reports lie in between each other: whose a code is cannot be said.
+    /// Lines of two reports lie in between each other: whose a code is cannot be said, nor of which
+    /// rank one in `raised` is.
     bool mixed = false;
     /// So may tracebacks: whose one is cannot be said.
     bool mixed_texts = false;
