@@ -2,12 +2,12 @@
 #include "job_metrics/job_metrics.hpp"
 
 #include <jobcore/account.hpp>
+#include <jobcore/strings.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <string_view>
@@ -141,18 +141,7 @@ std::optional<double> progress_ratio(const core::job_status& status) {
 
 /// Of the metric that is called `loss`, if that is a number.
 std::optional<double> loss(const core::job_status& status) {
-    if (!status.progress) {
-        return std::nullopt;
-    }
-    for (const core::progress_metric& m : status.progress->metrics) {
-        double value = 0;
-        const char* end = m.value.data() + m.value.size();
-        const auto [stop, error] = std::from_chars(m.value.data(), end, value);
-        if (m.name == "loss" && error == std::errc{} && stop == end) {
-            return value;
-        }
-    }
-    return std::nullopt;
+    return status.progress ? core::read_number(core::loss_of(*status.progress)) : std::nullopt;
 }
 
 /// What the jobs of a kind are now.

@@ -3,6 +3,8 @@
 
 #include "progress/json_values.hpp"
 
+#include <jobcore/strings.hpp>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -34,19 +36,11 @@ constexpr std::size_t longest_name = 64, longest_value = 32;
 
 /// A finite number, or a text that is one as a whole.
 std::optional<double> number_of(const json_value* v) {
-    double out = 0;
-    if (v != nullptr && v->IsNumber()) {
-        out = v->GetDouble();
-    } else if (v != nullptr && v->IsString()) {
-        const std::string_view text = text_of(v);
-        const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), out);
-        if (failed != std::errc() || end != text.data() + text.size()) {
-            return std::nullopt;
-        }
-    } else {
-        return std::nullopt;
-    }
-    return std::isfinite(out) ? std::optional(out) : std::nullopt;
+    const auto out = v == nullptr    ? std::nullopt
+                     : v->IsNumber() ? std::optional(v->GetDouble())
+                     : v->IsString() ? core::read_number(text_of(v))
+                                     : std::nullopt;
+    return out && std::isfinite(*out) ? out : std::nullopt;
 }
 
 /// Between 0 and `most`; a fraction is cut off.

@@ -221,7 +221,6 @@ struct slowest_rank {
     friend bool operator==(const slowest_rank&, const slowest_rank&) = default;
 };
 
-/// How far training has come, as its processes reported it (BEHAVIOUR.md 13.7).
 /// Where training was at a time (BEHAVIOUR.md 13.7).
 struct progress_point {
     std::optional<instant> time;
@@ -231,6 +230,7 @@ struct progress_point {
 };
 constexpr std::size_t most_points = 32;
 
+/// How far training has come, as its processes reported it (BEHAVIOUR.md 13.7).
 struct progress_status {
     std::int32_t attempt = 0;  ///< whose reports it is of
     std::int32_t rank = 0;     ///< who reported last
@@ -351,6 +351,9 @@ struct job_status {
     std::string scheduler;
     friend bool operator==(const job_status&, const job_status&) = default;
 };
+
+/// The metric that is called `loss`, as it was reported; empty without one.
+std::string_view loss_of(const progress_status& progress);
 
 /// The condition of that type, or null. Valid until `status.conditions` changes.
 const condition* find_condition(const job_status& status, std::string_view type);

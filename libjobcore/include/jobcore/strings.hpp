@@ -5,6 +5,7 @@
 // refer to the given text.
 #pragma once
 
+#include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace signalbox::core {
 
@@ -64,6 +66,16 @@ std::optional<Integer> read_whole_number(
     const std::optional<std::uint64_t> n = read_digits(text);
     return n && *n <= static_cast<std::uint64_t>(most) ? std::optional(static_cast<Integer>(*n))
                                                        : std::nullopt;
+}
+
+/// The number, with a fraction or without, that the whole text stands for in C: `-1.5e3`, also
+/// `inf` and `nan`. Nothing for any other text and for what does not fit a double. Inline, as the
+/// library itself reads no fractions, and must not need libm for them.
+inline std::optional<double> read_number(std::string_view text) {
+    double out = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, out);
+    return error == std::errc{} && stop == end ? std::optional(out) : std::nullopt;
 }
 
 }  // namespace signalbox::core

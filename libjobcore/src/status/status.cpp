@@ -81,6 +81,11 @@ time_kind parse_time_kind(std::string_view text) {
     return parse_name(time_names, text);
 }
 
+std::string_view loss_of(const progress_status& progress) {
+    const auto it = std::ranges::find(progress.metrics, "loss", &progress_metric::name);
+    return it == progress.metrics.end() ? std::string_view() : it->value;
+}
+
 const condition* find_condition(const job_status& status, std::string_view type) {
     const auto it = std::ranges::find(status.conditions, type, &condition::type);
     return it == status.conditions.end() ? nullptr : &*it;

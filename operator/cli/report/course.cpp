@@ -2,14 +2,14 @@
 #include "cli/report/drawing.hpp"
 #include "cli/report/plots.hpp"
 
+#include <jobcore/strings.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace signalbox::op::report {
@@ -24,11 +24,8 @@ struct point {
 /// Nothing for what is no number, or none that can be drawn.
 std::optional<double> number_of(const std::string& text) {
     constexpr double most = 1e30;
-    double n = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, n);
-    const bool drawn = error == std::errc{} && stop == end && std::abs(n) < most;
-    return drawn ? std::optional(n) : std::nullopt;
+    const auto n = core::read_number(text);
+    return n && std::abs(*n) < most ? n : std::nullopt;
 }
 
 /// The course on record, and behind it where training is.
@@ -39,12 +36,7 @@ std::vector<core::progress_point> course_of(const job_report& job) {
     }
     std::vector<core::progress_point> out = p->course;
     if (p->last_updated && p->current_step) {
-        const auto loss = std::ranges::find(p->metrics, "loss", &core::progress_metric::name);
-        out.push_back(
-            {p->last_updated,
-             *p->current_step,
-             loss == p->metrics.end() ? std::string() : loss->value}
-        );
+        out.push_back({p->last_updated, *p->current_step, std::string(core::loss_of(*p))});
     }
     std::erase_if(out, [](const auto& one) { return !one.time; });
     std::ranges::stable_sort(out, {}, &core::progress_point::time);

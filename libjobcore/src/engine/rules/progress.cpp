@@ -89,11 +89,6 @@ void take_checkpoint(progress_status& into, const progress_report& said, instant
     into.checkpoint_seconds = said.checkpoint_seconds;
 }
 
-std::string loss_of(const progress_status& p) {
-    const auto it = std::ranges::find(p.metrics, "loss", &progress_metric::name);
-    return it == p.metrics.end() ? std::string() : it->value;
-}
-
 /// Points are a sixteenth of the time apart over which they go, or more.
 bool is_apart(const progress_status& p) {
     constexpr seconds least(15);
@@ -119,7 +114,7 @@ void note_course(progress_status& p, points wanted) {
         std::size_t number = 0;
         std::erase_if(course, [&](const progress_point&) { return number++ % 2 != 0; });
     }
-    course.push_back({p.last_updated, *p.current_step, loss_of(p)});
+    course.push_back({p.last_updated, *p.current_step, std::string(loss_of(p))});
 }
 
 /// What a checkpoint holds that pods wrote in the grace of their deletion was not lost (13.1).
