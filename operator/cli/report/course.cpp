@@ -45,30 +45,16 @@ std::vector<core::progress_point> course_of(const job_report& job) {
 
 /// A line through at least two points.
 void draw_course(markup& to, const std::vector<point>& points, std::string_view what) {
-    constexpr double height = 160, top = 8, left = 90;
-    double least = points.front().value, most = least;
-    for (const point& p : points) {
-        least = std::min(least, p.value);
-        most = std::max(most, p.value);
-    }
-    const double step = number_step(most > least ? most - least : std::max(std::abs(most), 1.0));
-    const double bottom = std::floor(least / step) * step;
-    const double above = std::max(std::ceil(most / step) * step, bottom + step);
-    const auto y_of = [&](double value) {
-        return top + (height - top) * (above - value) / (above - bottom);
-    };
+    constexpr double height = 160, top = 8;
+    const auto [least, most] = std::ranges::minmax(points, {}, &point::value);
+    const value_axis values(least.value, most.value, top, height);
+    const time_axis times(points.front().time, points.back().time, value_width);
     open_svg(to, height + axis_height, what);
-    const time_axis axis(points.front().time, points.back().time, left);
-    axis.draw(to, height);
-    const double marks = std::round((above - bottom) / step);
-    for (double mark = 0; mark <= marks; ++mark) {
-        const double y = y_of(bottom + mark * step);
-        add_line(to, line::grid, left, y, width, y);
-        add_text(to, left - 6, y + 4, "end", fmt::format("{:.6g}", bottom + mark * step));
-    }
+    times.draw(to, height);
+    values.draw(to);
     std::string path;
     for (const point& p : points) {
-        path += fmt::format("{},{} ", number(axis.at(p.time)), number(y_of(p.value)));
+        path += fmt::format("{},{} ", number(times.at(p.time)), number(values.at(p.value)));
     }
     path.pop_back();
     to.shape(

@@ -59,6 +59,24 @@ std::int64_t time_step(std::int64_t span) {
     return found != steps.end() ? *found : std::max<std::int64_t>(span / most_marks, 1);
 }
 
+/// 1, 2 or 5 times a power of ten: at most five of them make `most`, which is above 0.
+double number_step(double most) {
+    const double rough = most / 5;
+    const double power = std::pow(10, std::floor(std::log10(rough)));
+    for (const double times : {1.0, 2.0, 5.0}) {
+        if (rough <= times * power) {
+            return times * power;
+        }
+    }
+    return 10 * power;
+}
+
+/// Between marks of an axis; where there is one value alone, by its size.
+double value_step(double least, double most, bool whole) {
+    const double step = number_step(most > least ? most - least : std::max(std::abs(most), 1.0));
+    return whole ? std::max(step, 1.0) : step;
+}
+
 }  // namespace
 
 std::string number(double n) {
@@ -116,15 +134,24 @@ void add_text(markup& to, double x, double y, const char* anchor, std::string_vi
     to.leaf("text", {{"x", number(x)}, {"y", number(y)}, {"text-anchor", anchor}}, text);
 }
 
-double number_step(double most) {
-    const double rough = most / 5;
-    const double power = std::pow(10, std::floor(std::log10(rough)));
-    for (const double times : {1.0, 2.0, 5.0}) {
-        if (rough <= times * power) {
-            return times * power;
-        }
+value_axis::value_axis(double least, double most, double top, double bottom, bool whole)
+    : step_(value_step(least, most, whole)),
+      least_(std::floor(least / step_) * step_),
+      most_(std::max(std::ceil(most / step_) * step_, least_ + step_)),
+      top_(top),
+      bottom_(bottom) {}
+
+double value_axis::at(double value) const {
+    return top_ + (bottom_ - top_) * (most_ - value) / (most_ - least_);
+}
+
+void value_axis::draw(markup& to) const {
+    const double marks = std::round((most_ - least_) / step_);
+    for (double mark = 0; mark <= marks; ++mark) {
+        const double value = least_ + mark * step_;
+        add_line(to, line::grid, value_width, at(value), width, at(value));
+        add_text(to, value_width - 6, at(value) + 4, "end", fmt::format("{:.10g}", value));
     }
-    return 10 * power;
 }
 
 time_axis::time_axis(core::instant from, core::instant to, double left)

@@ -33,8 +33,27 @@ enum class line { grid, mark };
 void add_line(markup& to, line kind, double x1, double y1, double x2, double y2);
 void add_text(markup& to, double x, double y, const char* anchor, std::string_view text);
 
-/// 1, 2 or 5 times a power of ten: at most five of them make `most`, which is above 0.
-double number_step(double most);
+/// The width of what an axis of values says beside the picture.
+constexpr double value_width = 90;
+
+/// Values from the bottom up, beside what they stand for.
+class value_axis {
+public:
+    /// From one round value to another, with the given ones between them; with marks at whole
+    /// numbers alone if `whole`.
+    value_axis(double least, double most, double top, double bottom, bool whole = false);
+
+    double at(double value) const;
+    /// Lines from side to side, and what they stand for.
+    void draw(markup& to) const;
+
+private:
+    double step_;
+    double least_;
+    double most_;
+    double top_;
+    double bottom_;
+};
 
 /// Times from left to right, behind labels of this width.
 class time_axis {

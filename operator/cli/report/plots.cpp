@@ -144,7 +144,6 @@ void plot_attempts(markup& to, const job_report& job, core::instant now) {
 void plot_steps(markup& to, const job_report& job) {
     constexpr double height = 180;
     constexpr double top = 18;  // a label above the highest line
-    constexpr double left = 90;
     double most = 0;
     for (const core::attempt_record& a : job.attempts) {
         most = std::max(most, static_cast<double>(a.step.value_or(0)));
@@ -163,18 +162,14 @@ void plot_steps(markup& to, const job_report& job) {
     for (const level& l : levels) {
         most = std::max(most, static_cast<double>(l.step.value_or(0)));
     }
-    const auto y_of = [&](double step) { return top + (height - top) * (1 - step / most); };
+    const value_axis axis(0, most, top, height, true);
     open_svg(to, height + axis_height, "Steps by attempt");
-    const double step = std::max(number_step(most), 1.0);
-    for (double s = 0; s <= most; s += step) {
-        add_line(to, line::grid, left, y_of(s), width, y_of(s));
-        add_text(to, left - 6, y_of(s) + 4, "end", fmt::format("{:.0f}", s));
-    }
-    const double column = (width - left) / static_cast<double>(job.attempts.size());
+    axis.draw(to);
+    const double column = (width - value_width) / static_cast<double>(job.attempts.size());
     const double thick = std::min(column * 0.6, 60.0);
-    double middle = left + column / 2;
+    double middle = value_width + column / 2;
     for (const core::attempt_record& a : job.attempts) {
-        const double y = y_of(static_cast<double>(a.step.value_or(0)));
+        const double y = axis.at(static_cast<double>(a.step.value_or(0)));
         const std::string_view kind = colour_of_end(a, job.status);
         to.shape(
             "rect",
@@ -196,8 +191,8 @@ void plot_steps(markup& to, const job_report& job) {
     std::vector<label> labels;
     for (const level& l : levels) {
         if (l.step) {
-            const double y = y_of(static_cast<double>(*l.step));
-            add_line(to, line::mark, left, y, width, y);
+            const double y = axis.at(static_cast<double>(*l.step));
+            add_line(to, line::mark, value_width, y, width, y);
             const std::string text = fmt::format("{} {}", l.name, *l.step);
             if (!labels.empty() && std::abs(y - labels.back().y) < 14) {  // one covers the other
                 labels.back().text += ", " + text;
