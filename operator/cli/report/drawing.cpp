@@ -71,9 +71,13 @@ double number_step(double most) {
     return 10 * power;
 }
 
-/// Between marks of an axis; where there is one value alone, by its size.
+/// Between marks of an axis; by the size of the values where their difference is too small for the
+/// digits of the marks.
 double value_step(double least, double most, bool whole) {
-    const double step = number_step(most > least ? most - least : std::max(std::abs(most), 1.0));
+    constexpr double smallest = 1e-30, least_share = 1e-8;
+    const double size = std::max(std::abs(least), std::abs(most));
+    const bool differ = most - least > std::max(size, smallest) * least_share;
+    const double step = number_step(differ ? most - least : std::max(size, 1.0));
     return whole ? std::max(step, 1.0) : step;
 }
 

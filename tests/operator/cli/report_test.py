@@ -61,6 +61,15 @@ def report(objects, *arguments, now=NOW, code=0):
     return result
 
 
+def line_in(page, name):
+    """The points of the line in the picture of that name, and what stands beside its axis of values, from below."""
+    svg = xml.etree.ElementTree.fromstring(next(
+        source for source in re.findall(r"<svg xmlns.*?</svg>", page, re.S) if f'aria-label="{name}"' in source))
+    drawn = svg.find("{http://www.w3.org/2000/svg}polyline").attrib["points"]
+    marks = [t.text for t in svg.iter("{http://www.w3.org/2000/svg}text") if t.attrib["x"] == "84.0"]
+    return [tuple(map(float, pair.split(","))) for pair in drawn.split()], marks
+
+
 class Page(html.parser.HTMLParser):
     """What a page consists of."""
 
@@ -217,22 +226,14 @@ class Html(unittest.TestCase):
         course = [{"time": time, "step": step, "loss": loss} for time, step, loss in points]
         progress = {**STATUS["progress"], "course": course}
         text = report([recorded(progress=progress)], "-o", "html").out
-
-        def line(name):
-            svg = xml.etree.ElementTree.fromstring(next(
-                source for source in re.findall(r"<svg xmlns.*?</svg>", text, re.S) if f'aria-label="{name}"' in source))
-            drawn = svg.find("{http://www.w3.org/2000/svg}polyline").attrib["points"]
-            marks = [t.text for t in svg.iter("{http://www.w3.org/2000/svg}text")]
-            return [tuple(map(float, pair.split(","))) for pair in drawn.split()], marks
-
         # The last point is what was reported last: step 41200, loss 2.31, at 10:25; what is no number has none. 25 min are 670 wide.
-        steps, marks = line("Steps over time")
+        steps, marks = line_in(text, "Steps over time")
         self.assertEqual([x for x, _ in steps], [90.0, 358.0, 626.0, 760.0])
         self.assertEqual([marks[0], marks[-1]], ["0", "50000"])
         height = lambda step: 8 + 152 * (1 - step / 50000)
         for (_, y), step in zip(steps, (100, 300, 200, 41200)):
             self.assertAlmostEqual(y, height(step), delta=0.1)
-        losses, marks = line("Loss over time")
+        losses, marks = line_in(text, "Loss over time")
         self.assertEqual([x for x, _ in losses], [90.0, 626.0, 760.0])
         self.assertEqual(marks[-5:], ["2", "2.5", "3", "3.5", "4"])
         self.assertEqual([y for _, y in losses][:2], [8.0, 160.0])
@@ -244,6 +245,14 @@ class Html(unittest.TestCase):
             progress = {**STATUS["progress"], "course": [{"time": time, "step": step, "loss": loss}] * 2}
             for form in ("text", "html", "json"):
                 self.assertFalse(set(CONTROLS) & set(report([recorded(progress=progress)], "-o", form).out), form)
+
+    def test_losses_that_hardly_differ(self):
+        for losses in (("0", "5e-324"), ("1e-300", "2e-300"), ("100000000000.00001", "100000000000.00003"), ("-7", "-7")):
+            course = [{"time": f"2026-01-31T10:0{at}:00Z", "step": at, "loss": loss} for at, loss in enumerate(losses)]
+            progress = {**STATUS["progress"], "metrics": [], "course": course}
+            line, marks = line_in(report([recorded(progress=progress)], "-o", "html").out, "Loss over time")
+            self.assertTrue(all(8 <= y <= 160 for _, y in line), (losses, line))
+            self.assertEqual(len(set(marks)), len(marks), losses)
 
     def test_marks_that_would_cover_each_other_share_a_text(self):
         for checkpoint, marks in ((60000, ["all 60000, checkpoint 60000"]), (57000, ["all 60000, checkpoint 57000"]),
