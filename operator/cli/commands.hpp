@@ -67,9 +67,9 @@ int simulate(const simulate_options& options, std::ostream& out, std::ostream& e
 
 struct explain_options {
     std::vector<std::string> files;  ///< a recording; else `target` is read from a cluster
-    std::string target;              ///< `NAME` or `KIND/NAME`
+    std::string target;              ///< `NAME` or `KIND/NAME`; empty: all of a recording
     cluster_options cluster;
-    std::string ns;   ///< empty: that of the context
+    std::string ns;   ///< empty: that of the context, or any of a recording
     std::string now;  ///< of a recording, RFC 3339; empty: the present time
     output_format output = output_format::text;
     bool all = false;  ///< on a terminal too nothing is folded

@@ -187,11 +187,12 @@ int explain(const explain_options& options, std::ostream& out, std::ostream& err
         print_line(err, "signalbox explain: {}", why);
         return exit_refused;
     };
-    if (options.files.empty() == options.target.empty()) {
-        return refuse("either -f FILE or the NAME of a job in a cluster is expected");
+    if (options.files.empty() && options.target.empty()) {
+        return refuse("-f FILE, or the NAME of a job in a cluster, is expected");
     }
     if (!options.files.empty()) {
         recorded_files files = read_recorded_files(options.files, options.now);
+        keep_jobs(files, options.target, options.ns);
         if (!files.errors.empty()) {
             for (const std::string& error : files.errors) {
                 print_line(err, "signalbox explain: {}", error);

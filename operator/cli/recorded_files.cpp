@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/recorded_files.hpp"
 
+#include "cli/job_target.hpp"
 #include "manifests/manifest.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 namespace signalbox::op::cli {
+
+namespace {
+
+bool is_meant(const core::job_meta& job, const job_target& target) {
+    return job.name == target.name &&
+           std::ranges::find(target.kinds, job.kind) != target.kinds.end();
+}
+
+}  // namespace
 
 recorded_files read_recorded_files(std::span<const std::string> paths, const std::string& now) {
     recorded_files out;
@@ -55,6 +66,25 @@ recorded_files read_recorded_files(std::span<const std::string> paths, const std
         }
     }
     return out;
+}
+
+void keep_jobs(recorded_files& files, const std::string& target, const std::string& ns) {
+    const auto meant = target.empty() ? std::nullopt : parse_job_target(target);
+    if (!meant && !target.empty()) {
+        files.errors.push_back(no_job_target(target));
+    }
+    if (!files.errors.empty()) {
+        return;
+    }
+    std::erase_if(files.recorded.jobs, [&](const recorded_job& r) {
+        const core::job_meta& job = r.job.meta;
+        return (!ns.empty() && job.ns != ns) || (meant && !is_meant(job, *meant));
+    });
+    if (files.recorded.jobs.empty()) {
+        const std::string where = ns.empty() ? "" : fmt::format(" in namespace {}", ns);
+        const std::string name = target.empty() ? "" : " " + target;
+        files.errors.push_back(fmt::format("the files have no training job{}{}", name, where));
+    }
 }
 
 }  // namespace signalbox::op::cli

@@ -22,4 +22,8 @@ struct recorded_files {
 /// error.
 recorded_files read_recorded_files(std::span<const std::string> paths, const std::string& now);
 
+/// Leaves the jobs that a command line means: NAME or KIND/NAME, in that namespace; empty: any.
+/// That there is none is an error.
+void keep_jobs(recorded_files& files, const std::string& target, const std::string& ns);
+
 }  // namespace signalbox::op::cli

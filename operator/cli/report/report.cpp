@@ -40,28 +40,18 @@ void add_job(whole_report& to, std::string_view json, std::vector<std::string> n
     }
 }
 
-bool is_meant(const core::job_meta& job, const job_target& target) {
-    return job.name == target.name &&
-           std::ranges::find(target.kinds, job.kind) != target.kinds.end();
-}
-
-made_report read_files(const report_options& options, const std::optional<job_target>& target) {
+made_report read_files(const report_options& options) {
     recorded_files files = read_recorded_files(options.files, options.now);
+    keep_jobs(files, options.target, options.ns);
     if (!files.errors.empty()) {
         return no_report(std::move(files.errors.front()));
     }
     whole_report out;
     out.now = files.now;
     for (recorded_job& r : files.recorded.jobs) {
-        const core::job_meta& meta = r.job.meta;
-        const bool here = options.ns.empty() || meta.ns == options.ns;
-        if (here && (!target || is_meant(meta, *target))) {
-            add_job(out, r.json, std::move(r.notes));
-        }
+        add_job(out, r.json, std::move(r.notes));
     }
-    return target && out.jobs.empty()
-               ? no_report(fmt::format("the files have no training job {}", options.target))
-               : made_report(std::move(out));
+    return out;
 }
 
 made_report read_one(cluster_session& session, job_target target) {
@@ -100,9 +90,13 @@ made_report read_all(cluster_session& session, const report_options& options) {
     return out;
 }
 
-made_report read_cluster(const report_options& options, const std::optional<job_target>& target) {
+made_report read_cluster(const report_options& options) {
     if (!options.now.empty()) {
         return no_report("--now is for recordings: a cluster has its own time");
+    }
+    const auto target = options.target.empty() ? std::nullopt : parse_job_target(options.target);
+    if (!target && !options.target.empty()) {
+        return no_report(no_job_target(options.target));
     }
     cluster_session session(options.cluster, options.ns);
     if (!session.problem().empty()) {
@@ -121,20 +115,12 @@ void leave_out_older(whole_report& from, duration age) {
 }
 
 made_report make_report(const report_options& options) {
-    std::optional<job_target> target;
-    if (!options.target.empty()) {
-        target = parse_job_target(options.target);
-        if (!target) {
-            return no_report(no_job_target(options.target));
-        }
-    }
     const std::optional<duration> age =
         options.since.empty() ? never : parse_duration(options.since);
     if (!age) {
         return no_report(fmt::format("--since: `{}` is no time such as 12h or 7d", options.since));
     }
-    made_report out =
-        options.files.empty() ? read_cluster(options, target) : read_files(options, target);
+    made_report out = options.files.empty() ? read_cluster(options) : read_files(options);
     if (out && *age != never) {
         leave_out_older(*out, *age);
     }

@@ -72,6 +72,7 @@ Examples:
   signalbox explain mnist -n team-a
   kubectl get pj,pods,svc,secret,cm -o yaml > night.yaml
   signalbox explain -f night.yaml --now 2026-01-31T03:00:00Z
+  signalbox explain mnist -f night.yaml
   signalbox explain -f night.yaml --output json | jq -r '.jobs[].lines[].sentence'
 
 Exit codes: 0 explained, 2 the file or the cluster has no job, or cannot be read.)";
@@ -227,7 +228,10 @@ void add_explain(command_tree& tree) {
         explain_footer,
         &explain
     );
-    c.add_option("NAME", options.target, "A job in a cluster, NAME or KIND/NAME")->type_name("");
+    c.add_option(
+         "NAME", options.target, "The job, NAME or KIND/NAME; all of a recording if not given"
+    )
+        ->type_name("");
     c.add_option("-f,--filename", options.files, "Recording, YAML or JSON; - for standard input")
         ->type_name("FILE")
         ->allow_extra_args(false);

@@ -200,6 +200,15 @@ class Recordings(unittest.TestCase):
         alone = explained("--now", NOW["deadline"], "-f", path("paused"))[0]
         self.assertEqual(jobs[1]["lines"], alone["lines"])
 
+    def test_one_of_several_jobs(self):
+        def names(*arguments):
+            files = [a for name in ("paused", "deadline", "launcher-waits") for a in ("-f", path(name))]
+            return [job["name"] for job in explained("--now", NOW["deadline"], *files, *arguments)]
+
+        self.assertEqual(names("vit"), ["vit"])
+        self.assertEqual(names("caij/palm", "-n", "team-a"), ["palm"])
+        self.assertEqual(names("-n", "team-a"), ["gpt", "vit", "palm"])
+
     def test_documents_and_json(self):
         head, items, _ = split(text_of("launcher-waits"))
         documents = ["\n".join(line[2:] for line in item.splitlines()) for item in items]
@@ -312,10 +321,16 @@ class Refusals(unittest.TestCase):
         self.refused(r"<stdin>:2:", "-f", "-", text=b"a: b\n\tc: d\n")
         self.refused(r"--now: `yesterday` is no RFC 3339 time", "-f", path("ttl"), "--now", "yesterday")
 
-    def test_neither_and_both(self):
-        self.refused("either -f FILE or the NAME")
-        self.refused("either -f FILE or the NAME", "mnist", "-f", path("ttl"))
+    def test_neither(self):
+        self.refused("-f FILE, or the NAME of a job in a cluster, is expected")
         self.refused("--now is for recordings", "mnist", "--now", NOW["ttl"])
+
+    def test_no_such_job_in_a_recording(self):
+        for arguments, why in ((["mnist"], "no training job mnist"), (["dj/gpt"], "no training job dj/gpt"),
+                               (["-n", "team-b"], "no training job in namespace team-b"),
+                               (["gpt", "-n", "team-b"], "no training job gpt in namespace team-b"),
+                               (["pods/gpt"], "NAME or KIND/NAME is expected")):
+            self.refused(why, "-f", path("deadline"), *arguments)
 
     def test_names_of_a_cluster(self):
         for name in ("pods/x", "pj/", "/x", "pj/a/b"):
