@@ -142,7 +142,7 @@ std::optional<failed_rank> find_silent(const ends_of_ranks& ends, std::string_vi
         return told > 0 && one ? std::optional(failed_rank()) : std::nullopt;
     }
     const auto silent = [&](const failed_rank& one) {
-        return !ends.mixed && one.rank && !heard.ranks.contains(*one.rank);
+        return one.rank && !heard.ranks.contains(*one.rank);
     };
     const auto first = std::ranges::find_if(ends.raised, silent);
     const bool only = std::ranges::count_if(ends.raised, silent) == 1;

@@ -5,6 +5,7 @@
 #include "engine/facts/line_words.hpp"
 #include "engine/facts/pod_facts.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 #include <utility>
@@ -65,6 +66,11 @@ std::optional<std::int32_t> read_exit_code(std::string_view line) {
     return std::nullopt;
 }
 
+void forget_place(failed_rank& one) {
+    one.rank.reset();
+    one.host = {};
+}
+
 /// Goes through reports line by line.
 class ends_reader {
 public:
@@ -89,9 +95,11 @@ public:
         }
     }
     ends_of_ranks take() && {
-        if (own_ && mixed_) {
-            own_->rank.reset();
-            own_->host = {};
+        if (mixed_) {
+            std::ranges::for_each(raised_, &forget_place);
+            if (own_) {
+                forget_place(*own_);
+            }
         }
         if (mixed_hosts_) {
             hosts_.clear();

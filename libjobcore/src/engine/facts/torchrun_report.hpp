@@ -38,8 +38,7 @@ struct ends_of_ranks {
     std::vector<failed_rank> raised;
     std::size_t stopped_count = 0;  ///< of those whom their launcher ended
     std::size_t report_count = 0;
-    /// Lines of two reports lie in between each other: whose a code is cannot be said, nor of which
-    /// rank one in `raised` is.
+    /// Lines of two reports lie in between each other: whose a code is cannot be said.
     bool mixed = false;
     /// So may tracebacks: whose one is cannot be said.
     bool mixed_texts = false;
