@@ -199,6 +199,10 @@ int explain(const explain_options& options, std::ostream& out, std::ostream& err
             }
             return exit_refused;
         }
+        if (files.recorded.jobs.empty()) {
+            return refuse(fmt::format("the files have no training job in namespace {}", options.ns)
+            );
+        }
         print(files.recorded, files.now, options, out);
         return exit_ok;
     }

@@ -80,10 +80,9 @@ void keep_jobs(recorded_files& files, const std::string& target, const std::stri
         const core::job_meta& job = r.job.meta;
         return (!ns.empty() && job.ns != ns) || (meant && !is_meant(job, *meant));
     });
-    if (files.recorded.jobs.empty()) {
+    if (meant && files.recorded.jobs.empty()) {
         const std::string where = ns.empty() ? "" : fmt::format(" in namespace {}", ns);
-        const std::string name = target.empty() ? "" : " " + target;
-        files.errors.push_back(fmt::format("the files have no training job{}{}", name, where));
+        files.errors.push_back(fmt::format("the files have no training job {}{}", target, where));
     }
 }
 

@@ -23,7 +23,7 @@ struct recorded_files {
 recorded_files read_recorded_files(std::span<const std::string> paths, const std::string& now);
 
 /// Leaves the jobs that a command line means: NAME or KIND/NAME, in that namespace; empty: any.
-/// That there is none is an error.
+/// An error if it names one that is not there.
 void keep_jobs(recorded_files& files, const std::string& target, const std::string& ns);
 
 }  // namespace signalbox::op::cli

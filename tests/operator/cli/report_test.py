@@ -348,6 +348,9 @@ Jobs, those that wasted most first
         self.assertEqual(names("--since", "7d"), ["worst", "good"])
         self.assertEqual(names("--since", "365d"), ["worst", "bad", "good"])
         self.assertIn("Attempts", report(self.JOBS, "bad").out)
+        # As a namespace of a cluster may have none.
+        self.assertEqual(names("-n", "empty"), [])
+        self.assertIn("There are no training jobs", report(self.JOBS, "-n", "empty").err)
         for arguments, why in ((["dj/bad"], "the files have no training job dj/bad"), (["pods/x"], "NAME or KIND/NAME is expected"),
                                (["--since", "x"], "--since: `x` is no time"), (["--now", "x"], "--now: `x` is no RFC 3339 time")):
             result = report(self.JOBS, *arguments, now=None, code=2)
