@@ -56,19 +56,25 @@ public:
         return shared_ != nullptr ? shared_->text : none;
     }
     operator const std::string&() const { return str(); }
-    operator std::string_view() const { return str(); }
+    operator std::string_view() const {
+        return shared_ != nullptr ? std::string_view(shared_->text) : std::string_view();
+    }
     bool empty() const { return shared_ == nullptr; }
-    std::size_t size() const { return str().size(); }
+    std::size_t size() const { return std::string_view(*this).size(); }
     /// Another one has its memory too.
     bool is_shared() const {
         return shared_ != nullptr && shared_->holders.load(std::memory_order_relaxed) > 1;
     }
 
     friend bool operator==(const compact_text& a, const compact_text& b) {
-        return a.shared_ == b.shared_ || a.str() == b.str();
+        return a.shared_ == b.shared_ || std::string_view(a) == std::string_view(b);
     }
-    friend bool operator==(const compact_text& a, std::string_view b) { return a.str() == b; }
-    friend bool operator==(const compact_text& a, const char* b) { return a.str() == b; }
+    friend bool operator==(const compact_text& a, std::string_view b) {
+        return std::string_view(a) == b;
+    }
+    friend bool operator==(const compact_text& a, const char* b) {
+        return a == std::string_view(b);
+    }
 
 private:
     struct shared {
