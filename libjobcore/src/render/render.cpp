@@ -19,6 +19,8 @@
 namespace signalbox::core {
 namespace {
 
+constexpr const char* companion_suffix = "-tensorboard";
+
 void append_number(std::string& out, std::int64_t value) {
     std::array<char, 24> digits;
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
@@ -129,11 +131,12 @@ std::string pod_name(const job_plan& plan, const pod_identity& pod) {
 std::string companion_name(const job_plan& plan) {
     constexpr std::size_t room = 45;
     const std::string hash = plan.base_name.substr(plan.job_name.size());
-    return plan.job_name.substr(0, room) + hash + "-tensorboard";
+    return plan.job_name.substr(0, room) + hash + companion_suffix;
 }
 
 bool is_companion(const job_plan& plan, object_kind kind, std::string_view name) {
-    return kind->use == kind_use::companion || name == companion_name(plan);
+    return kind->use == kind_use::companion ||
+           (name.ends_with(companion_suffix) && name == companion_name(plan));
 }
 
 const planned_object* find_object(const job_plan& plan, std::size_t number) {
