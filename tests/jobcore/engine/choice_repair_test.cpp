@@ -135,6 +135,36 @@ TEST_CASE("[api 5.7] pods that go tell it to the attempt that follows", "[engine
     }
 }
 
+TEST_CASE("[api 5.7] others' pods and those of other attempts tell of no scheduler", "[engine]") {
+    const bool comes_first = GENERATE(true, false);
+    chosen_world w(choosing_job());
+    w.slow_deletes = true;
+    w.start();
+    REQUIRE(w.status().scheduler == "kubernetes");
+    core::pod_record other = w.pod("worker", 0);
+    other.uid = "other";
+    other.gang = nullptr;
+    const auto check_told = [&] {
+        auto& pods = w.pods();
+        pods.insert(comes_first ? pods.begin() : pods.end(), other);
+        w.damage("volcano");
+        CHECK(w.status().scheduler == "kubernetes");
+        CHECK(w.count_events("StatusRepaired") == 1);
+    };
+    SECTION("of an earlier job of the same name") {
+        other.owner_uid = "somebody-else";
+        check_told();
+    }
+    SECTION("of another attempt") {
+        other.attempt = 7;
+        check_told();
+    }
+    SECTION("with labels that do not fit its name") {
+        other.index = 5;
+        check_told();
+    }
+}
+
 TEST_CASE("[api 5.7] a job that names its scheduler has no other one on record", "[engine]") {
     chosen_world w(ddp(2).field("scheduler", R"({"kubernetes":{}})"));
     w.start();

@@ -2,6 +2,7 @@
 #include "engine/repair/choice.hpp"
 
 #include "engine/facts/chosen_scheduler.hpp"
+#include "engine/view/view.hpp"
 #include "gang/scheduler.hpp"
 #include "json/job_meta.hpp"
 
@@ -40,20 +41,22 @@ bool can_be_on_record(const json::asked_scheduler& asked, std::string_view chose
     return by != nullptr && by->quota == nullptr && (by->by_choice || !by_auto);
 }
 
-/// Whose gang all of them are members of; null: of none. Nothing: they do not agree, or there are
-/// none.
-std::optional<const gang::scheduler*> told_by(std::span<const pod_record* const> pods) {
-    const bool agree = !pods.empty() && std::ranges::all_of(pods, [&](const pod_record* p) {
-        return p->gang == pods.front()->gang;
-    });
-    return agree ? std::optional(pods.front()->gang) : std::nullopt;
+/// Whose gang all sound pods of the attempt are members of, `first` and the others; null: of none.
+/// Nothing: they do not agree, or there are none.
+std::optional<const gang::scheduler*> told_by(
+    const inputs& in, std::int32_t attempt, const pod_record* first
+) {
+    const auto agrees = [&](const pod_record* p) {
+        return p->gang == first->gang || p->attempt != attempt || !is_sound(in, *p);
+    };
+    return first != nullptr && std::ranges::all_of(in.seen.pods, agrees)
+               ? std::optional(first->gang)
+               : std::nullopt;
 }
 
 }  // namespace
 
-std::string find_true_queue(
-    const inputs& in, const job_status& s, std::span<const pod_record* const> pods
-) {
+std::string find_true_queue(const inputs& in, const job_status& s) {
     const json::asked_scheduler asked = asked_scheduler_of(in);
     if (!asked.leaves_queue_open()) {
         const bool is_same = s.queue.empty() || s.queue == asked.queue;
@@ -68,25 +71,27 @@ std::string find_true_queue(
         return lost_queue(in, child);
     }
     // Nothing starts before an admission is on record, and what was admitted is there.
-    const bool started = s.start_time || !pods.empty();
+    const bool started = s.start_time || find_pod_of(in, s.attempt) != nullptr;
     const bool runs_without = child == nullptr && !s.admission && started;
     return runs_without && !asked.is_kueue() ? std::string() : s.queue;
 }
 
-std::string find_true_scheduler(
-    const inputs& in, const job_status& s, std::span<const pod_record* const> pods
-) {
+std::string find_true_scheduler(const inputs& in, const job_status& s, std::int32_t attempt) {
     const json::asked_scheduler asked = asked_scheduler_of(in);
     if (!asked.is_open() || !s.queue.empty()) {
         return {};
     }
     const bool by_auto = !asked.name.empty();
-    const auto told = told_by(pods);
+    const bool places_nobody =
+        s.scheduler == gang::none_chosen || (s.scheduler.empty() && !by_auto);
+    const pod_record* first = find_pod_of(in, attempt);
+    if (first != nullptr && first->gang == nullptr && places_nobody) {
+        return s.scheduler;  // the others could at most disagree
+    }
+    const auto told = told_by(in, attempt, first);
     if (told && *told != nullptr && can_be_on_record(asked, (*told)->name)) {
         return std::string((*told)->name);
     }
-    const bool places_nobody =
-        s.scheduler == gang::none_chosen || (s.scheduler.empty() && !by_auto);
     if (told && *told == nullptr && !places_nobody) {
         const bool chooses = by_auto || in.policy.default_scheduler == gang::left_open;
         return std::string(chooses ? gang::none_chosen : "");

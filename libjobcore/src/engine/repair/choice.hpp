@@ -6,22 +6,18 @@
 
 #include "engine/facts/inputs.hpp"
 
-#include <span>
+#include <cstdint>
 #include <string>
 
 namespace signalbox::core::engine {
 
-// For a job that has begun and has neither ended nor been paused. `pods`: sound ones of the present
-// attempt, or, for the scheduler, of one before that was scheduled by the same.
+// For a job that has begun and has neither ended nor been paused.
 
 /// What `queue` has to be; as it is where nothing contradicts it.
-std::string find_true_queue(
-    const inputs& in, const job_status& s, std::span<const pod_record* const> pods
-);
-/// The same of `scheduler`; `s` has its true queue.
-std::string find_true_scheduler(
-    const inputs& in, const job_status& s, std::span<const pod_record* const> pods
-);
+std::string find_true_queue(const inputs& in, const job_status& s);
+/// The same of `scheduler`; `s` has its true queue. `attempt`: whose pods tell it, the present one
+/// or one before that was scheduled by the same.
+std::string find_true_scheduler(const inputs& in, const job_status& s, std::int32_t attempt);
 /// The job asks for quota, which may have been given; `s` has its true queue.
 bool can_have_admission(const inputs& in, const job_status& s);
 

@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -72,23 +71,8 @@ private:
         return in_.job.meta.creation_time && t < *in_.job.meta.creation_time - far_ahead;
     }
 
-    bool is_sound(const pod_record& p) const {
-        return in_.owns(p) && p.labels_complete && is_named_so(in_.plan, p);
-    }
-
-    bool has_pod_of(std::int32_t attempt) const {
-        return std::ranges::any_of(in_.seen.pods, [&](const pod_record* p) {
-            return is_sound(*p) && p->attempt == attempt;
-        });
-    }
-
-    std::vector<const pod_record*> pods_of(std::int32_t attempt) const {
-        std::vector<const pod_record*> out;
-        std::ranges::copy_if(in_.seen.pods, std::back_inserter(out), [&](const pod_record* p) {
-            return is_sound(*p) && p->attempt == attempt;
-        });
-        return out;
-    }
+    bool is_sound(const pod_record& p) const { return engine::is_sound(in_, p); }
+    bool has_pod_of(std::int32_t attempt) const { return find_pod_of(in_, attempt) != nullptr; }
 
     /// A choice may have been made with the present attempt (8.15).
     bool was_resumed() const {
@@ -266,12 +250,11 @@ private:
         if (now().attempt == 0 || is_final(now().phase) || now().phase == job_phase::paused) {
             return;
         }
-        const auto pods = pods_of(now().attempt);
-        if (auto queue = find_true_queue(in_, now(), pods); queue != now().queue) {
+        if (auto queue = find_true_queue(in_, now()); queue != now().queue) {
             edit(recompiled_queue).queue = std::move(queue);
         }
-        const bool tell = !pods.empty() || now().attempt == 1 || was_resumed();
-        auto name = find_true_scheduler(in_, now(), tell ? pods : pods_of(now().attempt - 1));
+        const bool tell = now().attempt == 1 || was_resumed() || has_pod_of(now().attempt);
+        auto name = find_true_scheduler(in_, now(), now().attempt - (tell ? 0 : 1));
         if (name != now().scheduler) {
             edit(recompiled_scheduler).scheduler = std::move(name);
         }

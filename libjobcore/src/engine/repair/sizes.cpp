@@ -92,8 +92,7 @@ std::int32_t known_replicas(const inputs& in, const job_status& s, std::string_v
     const std::int64_t noted = seen == nullptr ? 0 : seen->size();
     auto n = static_cast<std::int32_t>(std::min<std::int64_t>(noted, most_replicas));
     for (const pod_record* p : in.seen.pods) {
-        if (in.owns(*p) && p->labels_complete && p->attempt == s.attempt && p->type == type &&
-            is_named_so(in.plan, *p)) {
+        if (p->attempt == s.attempt && p->type == type && is_sound(in, *p)) {
             n = std::max(n, std::min(p->index, most_replicas - 1) + 1);
         }
     }

@@ -274,6 +274,17 @@ bool is_named_so(const job_plan& plan, const pod_record& pod, std::size_t type) 
     return parts && parts->type == std::string_view(pod.type) && parts->index == pod.index;
 }
 
+bool is_sound(const inputs& in, const pod_record& pod) {
+    return in.owns(pod) && pod.labels_complete && is_named_so(in.plan, pod);
+}
+
+const pod_record* find_pod_of(const inputs& in, std::int32_t attempt) {
+    const auto it = std::ranges::find_if(in.seen.pods, [&](const pod_record* p) {
+        return p->attempt == attempt && is_sound(in, *p);
+    });
+    return it == in.seen.pods.end() ? nullptr : *it;
+}
+
 std::string_view type_from_name(const job_plan& plan, std::string_view name) {
     const auto parts = split_name(plan, name);
     return parts ? parts->type : std::string_view();

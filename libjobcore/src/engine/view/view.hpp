@@ -119,6 +119,13 @@ pod_view make_view(const inputs& in, const job_status& status);
 /// 1.9). `type`: number of the label's type, if known; it makes the answer cheap.
 bool is_named_so(const job_plan& plan, const pod_record& pod, std::size_t type = no_type);
 
+/// One of the job's whose labels can be believed: all are there and fit its name (BEHAVIOUR.md
+/// 1.6, 1.9).
+bool is_sound(const inputs& in, const pod_record& pod);
+
+/// A sound pod of the attempt; null if there is none. It looks no further than the first.
+const pod_record* find_pod_of(const inputs& in, std::int32_t attempt);
+
 /// The replica type in the name of a pod of the job; empty if the name is none.
 std::string_view type_from_name(const job_plan& plan, std::string_view name);
 
