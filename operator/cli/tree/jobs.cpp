@@ -212,7 +212,7 @@ void add_report(command_tree& tree) {
         ->check(CLI::IsMember({"text", "json", "html"}))
         ->option_text("FORMAT [text]");
     add_namespace(c, to.ns, context_namespace);
-    add_cluster(c, to.cluster);
+    add_cluster(c, to.cluster, c.get_option("--filename"));
 }
 
 const registered_command job_commands[] = {

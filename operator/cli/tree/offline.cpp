@@ -240,7 +240,7 @@ void add_explain(command_tree& tree) {
     c.add_flag("--all", options.all, "Fold nothing: on a terminal long lists are cut short");
     add_output(c, options.output);
     add_namespace(c, options.ns, context_namespace);
-    add_cluster(c, options.cluster);
+    add_cluster(c, options.cluster, c.get_option("--filename"));
 }
 
 void add_crds(command_tree& tree) {

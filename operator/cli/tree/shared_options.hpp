@@ -12,8 +12,8 @@
 
 namespace signalbox::op::cli {
 
-/// --kubeconfig and --context.
-void add_cluster(CLI::App& to, cluster_options& options);
+/// --kubeconfig and --context; both are refused beside `offline`, with which no server is asked.
+void add_cluster(CLI::App& to, cluster_options& options, CLI::Option* offline = nullptr);
 /// The job that a command is about.
 void add_target(CLI::App& to, std::string& target);
 /// -n; `what` says which namespace it is without.

@@ -325,6 +325,10 @@ class Refusals(unittest.TestCase):
         self.refused("-f FILE, or the NAME of a job in a cluster, is expected")
         self.refused("--now is for recordings", "mnist", "--now", NOW["ttl"])
 
+    def test_a_server_beside_a_recording(self):
+        for option in ("--kubeconfig", "--context"):
+            self.refused(f"--filename excludes {option}", "-f", path("ttl"), option, "x")
+
     def test_no_such_job_in_a_recording(self):
         for arguments, why in ((["mnist"], "no training job mnist"), (["dj/gpt"], "no training job dj/gpt"),
                                (["-n", "team-b"], "no training job in namespace team-b"),
