@@ -184,6 +184,7 @@ TEST_CASE("[behaviour 2.8] quota holds all pods, 5 s doubling; one event", "[eng
         w.pass();
     }
     CHECK(w.count_events("QuotaExceeded") == 1);
+    CHECK(find_condition(w.status(), "Running")->message.find("QuotaExceeded: ") == 0);
     CHECK(w.status().phase == job_phase::pending);
     CHECK(w.status().backoff_count == 0);
     w.gate = nullptr;

@@ -414,6 +414,20 @@ TEST_CASE("[behaviour 8.10] [api status.queue] a label names the queue", "[engin
     }
 }
 
+TEST_CASE(
+    "[behaviour 11.2] a job that waits says for what, and which facts there are", "[engine]"
+) {
+    kueue_world w(ddp(2), "team-b");
+    w.settle();
+    const std::string awaited = w.waits_for();
+    REQUIRE(w.status().reason == "WaitingForQuota");
+    REQUIRE_FALSE(awaited.empty());
+    w.set_label("team-c");
+    w.settle();
+    CHECK(w.status().reason == "WaitingForQuota");
+    CHECK(w.waits_for().find(awaited + "; QueueIgnored: the label ") == 0);
+}
+
 TEST_CASE("[behaviour 8.10] a label on a job that runs without Kueue", "[engine]") {
     kueue_world w(ddp(2));
     w.settle();

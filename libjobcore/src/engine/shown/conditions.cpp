@@ -164,13 +164,16 @@ void set_final_failure(const context& c, const std::string* failure, condition_l
     );
 }
 
-/// What is awaited, and the facts that were told (11.2).
+/// What is awaited, and the facts that were told (11.2), which it may be one of.
 std::string running_message(const phase_shown& phase) {
-    std::string text;
+    const bool is_told =
+        phase.phase == job_phase::running ||
+        std::ranges::find(phase.facts, phase.waits_for, &fact::text) != phase.facts.end();
+    std::string text = is_told ? "" : phase.waits_for;
     for (const fact& f : phase.facts) {
         text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", to_string(f.reason), f.text);
     }
-    return phase.facts.empty() && phase.phase != job_phase::running ? phase.waits_for : text;
+    return text;
 }
 
 }  // namespace
