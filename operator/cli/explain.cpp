@@ -200,8 +200,7 @@ int explain(const explain_options& options, std::ostream& out, std::ostream& err
             return exit_refused;
         }
         if (files.recorded.jobs.empty()) {
-            return refuse(fmt::format("the files have no training job in namespace {}", options.ns)
-            );
+            return refuse(no_recorded_job(options.target, options.ns));
         }
         print(files.recorded, files.now, options, out);
         return exit_ok;

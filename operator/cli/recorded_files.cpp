@@ -81,9 +81,14 @@ void keep_jobs(recorded_files& files, const std::string& target, const std::stri
         return (!ns.empty() && job.ns != ns) || (meant && !is_meant(job, *meant));
     });
     if (meant && files.recorded.jobs.empty()) {
-        const std::string where = ns.empty() ? "" : fmt::format(" in namespace {}", ns);
-        files.errors.push_back(fmt::format("the files have no training job {}{}", target, where));
+        files.errors.push_back(no_recorded_job(target, ns));
     }
+}
+
+std::string no_recorded_job(const std::string& target, const std::string& ns) {
+    const std::string name = target.empty() ? "" : " " + target;
+    const std::string where = ns.empty() ? "" : fmt::format(" in namespace {}", ns);
+    return fmt::format("the files have no training job{}{}", name, where);
 }
 
 }  // namespace signalbox::op::cli

@@ -25,5 +25,7 @@ recorded_files read_recorded_files(std::span<const std::string> paths, const std
 /// Leaves the jobs that a command line means: NAME or KIND/NAME, in that namespace; empty: any.
 /// An error if it names one that is not there.
 void keep_jobs(recorded_files& files, const std::string& target, const std::string& ns);
+/// The complaint that none is left.
+std::string no_recorded_job(const std::string& target, const std::string& ns);
 
 }  // namespace signalbox::op::cli

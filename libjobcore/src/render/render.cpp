@@ -134,6 +134,7 @@ std::string companion_name(const job_plan& plan) {
     return plan.job_name.substr(0, room) + hash + companion_suffix;
 }
 
+// Each decision asks it of each child, and few names end so that ours has to be made.
 bool is_companion(const job_plan& plan, object_kind kind, std::string_view name) {
     return kind->use == kind_use::companion ||
            (name.ends_with(companion_suffix) && name == companion_name(plan));

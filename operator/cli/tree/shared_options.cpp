@@ -9,17 +9,14 @@
 namespace signalbox::op::cli {
 
 void add_cluster(CLI::App& to, cluster_options& options, CLI::Option* offline) {
-    CLI::Option* file =
-        to.add_option("--kubeconfig", options.kubeconfig, "Kubeconfig file of the API server")
-            ->type_name("FILE");
-    CLI::Option* context =
-        to.add_option(
-              "--context", options.context, "Context of the kubeconfig, if not the current one"
-        )
-            ->type_name("NAME");
+    to.add_option("--kubeconfig", options.kubeconfig, "Kubeconfig file of the API server")
+        ->type_name("FILE");
+    to.add_option("--context", options.context, "Context of the kubeconfig, if not the current one")
+        ->type_name("NAME");
     if (offline != nullptr) {
-        file->excludes(offline);
-        context->excludes(offline);
+        for (const char* name : {"--kubeconfig", "--context"}) {
+            to.get_option(name)->excludes(offline);
+        }
     }
 }
 

@@ -71,7 +71,6 @@ private:
         return in_.job.meta.creation_time && t < *in_.job.meta.creation_time - far_ahead;
     }
 
-    bool is_sound(const pod_record& p) const { return engine::is_sound(in_, p); }
     bool has_pod_of(std::int32_t attempt) const { return find_pod_of(in_, attempt) != nullptr; }
 
     /// A choice may have been made with the present attempt (8.15).
@@ -83,7 +82,7 @@ private:
     std::int32_t latest_attempt_of_pods() const {
         std::int32_t latest = 0;
         for (const pod_record* p : in_.seen.pods) {
-            if (is_sound(*p) && p->attempt < most_counted) {
+            if (is_sound(in_, *p) && p->attempt < most_counted) {
                 latest = std::max(latest, p->attempt);
             }
         }
@@ -349,7 +348,7 @@ private:
     std::int32_t round_of_pod(const replaced_index& i) const {
         std::int32_t round = 1;
         for (const pod_record* p : in_.seen.pods) {
-            if (is_sound(*p) && p->type == i.type && p->index == i.index &&
+            if (is_sound(in_, *p) && p->type == i.type && p->index == i.index &&
                 p->attempt == now().attempt && p->round < most_counted) {
                 round = std::max(round, p->round);
             }
@@ -400,7 +399,7 @@ private:
         }
         for (const pod_record* p : in_.seen.pods) {
             const bool is_of_it =
-                is_sound(*p) && p->type == type.name && p->attempt == now().attempt;
+                is_sound(in_, *p) && p->type == type.name && p->attempt == now().attempt;
             if (is_of_it && !p->deletion && done.contains(p->index) &&
                 !end_of(*p, type.training_container, in_.now) && counts_for(r, *p)) {
                 done.erase(p->index);
