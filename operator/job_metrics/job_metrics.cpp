@@ -2,6 +2,7 @@
 #include "job_metrics/job_metrics.hpp"
 
 #include <jobcore/account.hpp>
+#include <jobcore/cause.hpp>
 #include <jobcore/strings.hpp>
 
 #include <fmt/format.h>
@@ -32,19 +33,6 @@ constexpr std::array shown_phases{
     core::job_phase::succeeded,
     core::job_phase::failed,
     core::job_phase::unknown};
-
-/// `restarts.last.cause`, as BEHAVIOUR.md api 5.4 lists them. Others, of a newer version's status,
-/// are one.
-constexpr std::array<std::string_view, 9> known_causes{
-    "PodDisrupted",
-    "PodFailed",
-    "PodRejected",
-    "PodVanished",
-    "SecretLost",
-    "Stalled",
-    "WorkerExited",
-    "WorkersUnreachable",
-    "WorkersUnreachableAgain"};
 
 /// Why a pod was taken away: reasons of the condition `DisruptionTarget`, and of pods that a node
 /// has ended. Others are one.
@@ -237,7 +225,8 @@ job_metrics::job_metrics(prometheus::Registry& registry, series wanted) : wanted
         kinds_[kind].time_in_queue = &in_queue.Add({{"kind", kind_label(kind)}}, coarse_seconds);
         kinds_[kind].time_to_running =
             &to_running.Add({{"kind", kind_label(kind)}}, coarse_seconds);
-        for (const std::string_view cause : known_causes) {
+        // Others, of a newer version's status, are one.
+        for (const std::string_view cause : core::incident_causes()) {
             kinds_[kind].restarts[std::string(cause)] = 0;
         }
         for (const std::string_view reason : known_disruptions) {

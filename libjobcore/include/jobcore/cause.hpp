@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Why the pods of a job failed, for people who ask now (BEHAVIOUR.md 3.13): what decide() would
-// name, also of a job that has ended.
+// name, also of a job that has ended. And what may make an incident at all.
 //
 // All is plain values; the functions depend on their arguments alone and may be called from any
 // thread.
@@ -11,6 +11,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace signalbox::core {
@@ -39,5 +40,9 @@ struct named_failure {
 std::optional<named_failure> find_cause(
     const job_object& job, const observed& seen, const policy& rules, instant now
 );
+
+/// Every word that decide() writes as `restarts.last.cause`, each once (BEHAVIOUR.md api 5.4).
+/// Constants.
+std::vector<std::string_view> incident_causes();
 
 }  // namespace signalbox::core

@@ -2,6 +2,7 @@
 #include "jobcore/cause.hpp"
 
 #include "engine/decide.hpp"
+#include "engine/facts/reasons.hpp"
 #include "engine/rules/open.hpp"
 #include "jobcore/strings.hpp"
 
@@ -53,6 +54,14 @@ std::optional<named_failure> find_cause(
             out = {whose, in_one_line(first->message), first->secondary};
         }
     });
+    return out;
+}
+
+std::vector<std::string_view> incident_causes() {
+    std::vector<std::string_view> out;
+    for (const auto& row : engine::cause_words) {
+        out.push_back(row.text);
+    }
     return out;
 }
 

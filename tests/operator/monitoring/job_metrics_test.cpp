@@ -3,10 +3,14 @@
 // What metrics say of jobs with given statuses.
 #include "job_metrics/job_metrics.hpp"
 
+#include <jobcore/cause.hpp>
+
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -135,6 +139,19 @@ TEST_CASE("metrics tell each stay in a queue, and what took pods away") {
         ) == 2
     );
     CHECK(m.text().find("of others") == std::string::npos);
+    // Each cause has a series from the start, and those of a newer version share one.
+    const std::string restarts =
+        R"(signalbox_job_restarts_total{kind="PyTorchTrainingJob",reason=)";
+    for (const std::string_view cause : core::incident_causes()) {
+        INFO(cause);
+        const std::string series = fmt::format("{}\"{}\"}}", restarts, cause);
+        const double before = m.value(series);
+        lose(std::string(cause).c_str(), "");
+        CHECK(m.value(series) == before + 1);
+    }
+    CHECK(m.value(restarts + R"("Stalled"})") == 1);
+    lose("Unknown", "");
+    CHECK(m.value(restarts + R"("Other"})") == 1);
 }
 
 TEST_CASE("[behaviour 8.13] metrics tell why quota was taken away") {
