@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace signalbox::search {
 
@@ -39,6 +41,15 @@ constexpr refusal_class refusal_classes[] = {
 const refusal_class* class_of(op what) {
     const auto it = std::ranges::find(refusal_classes, what, &refusal_class::what);
     return it == std::end(refusal_classes) ? nullptr : it;
+}
+
+/// Causes of failures of the job's own that come of something else than a pod that ends.
+constexpr std::array told_by_no_pod{engine::cause::stalled};
+
+bool is_told_by_no_pod(std::string_view cause) {
+    return std::ranges::any_of(told_by_no_pod, [&](engine::cause each) {
+        return engine::says(cause, each);
+    });
 }
 
 /// The object is there. Others of another kind may have its name.
@@ -126,9 +137,7 @@ private:
         if (next.backoff_count + next.restarts.disruptions >
             before.backoff_count + before.restarts.disruptions) {
             w_.past.incident = w_.now;
-            // A stall is a failure of the job's own, which no pod tells of.
-            w_.past.failures +=
-                engine::says(next.restarts.last->cause, engine::cause::stalled) ? 1 : 0;
+            w_.past.failures += is_told_by_no_pod(next.restarts.last->cause) ? 1 : 0;
         }
     }
 
