@@ -6,6 +6,8 @@ Some tenants create a small job each in turn, at a steady rate; another one does
 shares this machine and the API server is slower too; memory and CPU time of the operator. Nothing is asserted. The hostile tenant has a
 process of its own, so that this one measures no waiting for its own interpreter.
 
+`--without-operator` has the same requests with no operator there: how much of their slowness is the hostile tenant's alone.
+
 No pod runs, as what the kubelets and the scheduler of a cluster ask is no part of this: on one machine they are most of what the API
 server has to do. `--run-pods` has them.
 
@@ -150,13 +152,14 @@ class Bench:
                 ended.wait(0.1)
 
     def run_once(self, name):
-        """Of all quiet jobs the seconds to the first pod, and of the request; the operator's memory in MB at most, its CPU seconds."""
+        """Of all quiet jobs the seconds of the request, and to the first pod; what the operator used."""
         with cluster.Cluster() as c:
             plane, options = c.plane, self.options
             if not options.run_pods:
                 c.kubelet.kill()
-            c.start_operator()
-            cluster.eventually("views", lambda: "views are complete" in c.operator.log.read_text())
+            if not options.without_operator:
+                c.start_operator()
+                cluster.eventually("views", lambda: "views are complete" in c.operator.log.read_text())
             tenants = [f"tenant-{number}" for number in range(options.tenants)]
             server = plane.url, plane.ca_file.read_text(), plane.admin_token
             main = Server(*server)
@@ -167,7 +170,8 @@ class Bench:
             threading.Thread(target=self.note_pods, args=(seen, server, ended), daemon=True).start()
             for each in tenants:  # the server's first request in a namespace takes longer
                 create(main, cluster.job(f"first-{each}", {"worker": cluster.pods(1)}, namespace=each))
-            cluster.eventually("first pods", lambda: all(f"first-{each}" in seen for each in tenants))
+            if not options.without_operator:
+                cluster.eventually("first pods", lambda: all(f"first-{each}" in seen for each in tenants))
             loud = spawn.Process(target=act, args=(name, options.build, server, ready, ended), daemon=True) if name else None
             if loud:
                 loud.start()
@@ -181,26 +185,33 @@ class Bench:
                 create(main, cluster.job(f"quiet-{number}", {"worker": cluster.pods(1)}, namespace=tenant))
                 made[f"quiet-{number}"] = time.monotonic()
                 asked.append(time.monotonic() - before)
-            cluster.eventually("all quiet jobs have pods", lambda: made.keys() <= seen.keys(), interval=0.5)
-            pid = c.operator.child.pid
-            status = pathlib.Path(f"/proc/{pid}/status").read_text()
-            memory = int(re.search(r"^VmHWM:\s+(\d+)", status, re.M)[1]) * 1024 / 1e6
-            cpu = cpu_seconds(pid)
+            out = {"requests": asked}
+            if not options.without_operator:
+                cluster.eventually("all quiet jobs have pods", lambda: made.keys() <= seen.keys(), interval=0.5)
+                out["to the first pod"] = [seen[job] - at for job, at in made.items()]
+            used = "" if options.without_operator else self.used(c.operator.child.pid)
             ended.set()
             if loud:
                 loud.join()
-            return [seen[job] - at for job, at in made.items()], asked, memory, cpu
+            return out, used
+
+    @staticmethod
+    def used(pid):
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        memory = int(re.search(r"^VmHWM:\s+(\d+)", status, re.M)[1]) * 1024 / 1e6
+        return f"operator {memory:.0f} MB at most, {cpu_seconds(pid):.1f} CPU s"
 
     def run(self):
-        first = None
+        first = {}
         for name in (None, *([self.options.only] if self.options.only else TENANTS)):
-            times, asked, memory, cpu = self.run_once(name)
-            figures = [value for each in (times, asked) for value in (statistics.median(each), statistics.quantiles(each, n=100)[98])]
-            first = first or figures
-            p50, p99, asked50, asked99 = (f"{now * 1000:6.0f} ({now / before:5.1f})" for now, before in zip(figures, first))
-            print(
-                f"{name or 'no one hostile':>14}: to the first pod median {p50} ms, p99 {p99} ms; requests median {asked50} ms, "
-                f"p99 {asked99} ms; operator {memory:.0f} MB at most, {cpu:.1f} CPU s", flush=True)
+            times, used = self.run_once(name)
+            said = []
+            for what, each in times.items():
+                figures = {"median": statistics.median(each), "p99": statistics.quantiles(each, n=100)[98]}
+                first.setdefault(what, figures)
+                said += [f"{what} " + ", ".join(
+                    f"{which} {now * 1000:6.0f} ({now / first[what][which]:5.1f}) ms" for which, now in figures.items())]
+            print(f"{name or 'no one hostile':>14}: " + "; ".join([*said, used] if used else said), flush=True)
 
 
 def main():
@@ -213,6 +224,7 @@ def main():
     parser.add_argument("--ahead", type=float, default=5, help="seconds that the hostile tenant acts before, once its large jobs are made")
     parser.add_argument("--only", choices=TENANTS)
     parser.add_argument("--run-pods", action="store_true", help="with a simulated kubelet on this machine")
+    parser.add_argument("--without-operator", action="store_true", help="the requests alone")
     options = parser.parse_args()
     cluster = load_cluster(options.build)
 
