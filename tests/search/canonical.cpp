@@ -137,7 +137,7 @@ private:
         }
         const quota_answer& q = *g.quota;
         put((q.reserved ? 1 : 0) | (q.admitted ? 2 : 0) | (q.evicted ? 4 : 0) |
-            (q.finished ? 8 : 0) | (q.ready ? 16 : 0) | (q.ready.value_or(false) ? 32 : 0));
+            (q.finished ? 8 : 0) | (q.ready ? 16 : 0));
         const auto& admission = w_.job->status.admission;
         put(admission && admission->since == q.since ? 1 : 0);
         put_without_times(q.conditions);

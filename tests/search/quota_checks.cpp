@@ -138,7 +138,7 @@ private:
         const bool all_run = std::ranges::all_of(w_.pods, [&](const pod_ptr& p) {
             return p->attempt == s_.attempt && (p->ready || p->phase == pod_phase::succeeded);
         });
-        if (all_run && !says_->ready.value_or(false)) {
+        if (all_run && !says_->ready) {
             out_.push_back("8.14 Kueue is not told that all pods are ready");
         }
     }

@@ -120,12 +120,11 @@ struct quota_answer {
         admitted_marks marks{};              ///< what its checks want of the pods
         friend bool operator==(const pod_set&, const pod_set&) = default;
     };
-    bool reserved = false;  ///< quota is kept for it
-    bool admitted = false;  ///< and its pods may run
-    bool evicted = false;   ///< they have to stop, and the quota has to be given back
-    bool finished = false;  ///< it will never ask again
-    /// What it says of its pods being ready; nothing: nothing yet.
-    std::optional<bool> ready{};
+    bool reserved = false;   ///< quota is kept for it
+    bool admitted = false;   ///< and its pods may run
+    bool evicted = false;    ///< they have to stop, and the quota has to be given back
+    bool finished = false;   ///< it will never ask again
+    bool ready = false;      ///< it says that its pods are ready
     std::string since;       ///< when quota was reserved, in its own words
     std::string queue;       ///< that it stands in
     std::string conditions;  ///< its list as it is, JSON: whoever writes one writes all

@@ -131,13 +131,12 @@ gang_answer read(const json::value& workload) {
     auto quota = std::make_shared<quota_answer>();
     const auto reserved = find_words(workload, "QuotaReserved");
     const auto evicted = find_words(workload, "Evicted");
-    const auto ready = find_words(workload, "PodsReady");
     const json::value* conditions = json::find(workload, "status", "conditions");
     quota->reserved = reserved.is_true;
     quota->admitted = reserved.is_true && find_words(workload, "Admitted").is_true;
     quota->evicted = reserved.is_true && evicted.is_true;
     quota->finished = find_words(workload, "Finished").is_true;
-    quota->ready = ready.there ? std::optional(ready.is_true) : std::nullopt;
+    quota->ready = find_words(workload, "PodsReady").is_true;
     quota->since = reserved.is_true ? first_bytes(reserved.since, 64) : std::string_view();
     const json::value* spec = json::find(workload, "spec");
     quota->queue = spec == nullptr ? std::string() : name_in(*spec, "queueName");
@@ -154,8 +153,7 @@ gang_answer read(const json::value& workload) {
     out.words = quota->evicted             ? evicted.text()
                 : is_deactivated(workload) ? "it is deactivated: its spec.active has to become true"
                 : quota->reserved          ? waits
-                : reserved.there           ? reserved.text()
-                                           : std::string();
+                                           : reserved.text();
     out.quota = std::move(quota);
     return out;
 }

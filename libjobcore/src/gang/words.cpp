@@ -33,7 +33,6 @@ condition_words find_words(const json::value& object, std::string_view type) {
         if (json::string_or_empty(c, "type") == type) {
             const std::string_view status = json::string_or_empty(c, "status");
             out = {
-                true,
                 status == "True",
                 status == "False",
                 json::string_or_empty(c, "reason"),

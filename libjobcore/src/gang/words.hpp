@@ -12,7 +12,6 @@ namespace signalbox::core::gang {
 
 /// An entry of `status.conditions`. Views into the object.
 struct condition_words {
-    bool there = false;
     bool is_true = false;
     bool is_false = false;
     std::string_view reason;
@@ -23,7 +22,7 @@ struct condition_words {
     std::string text() const;
 };
 
-/// The last condition of that type. Takes any JSON.
+/// The last condition of that type; empty if there is none. Takes any JSON.
 condition_words find_words(const json::value& object, std::string_view type);
 
 /// `status.phase`; empty if there is none. A view into the object. Takes any JSON.

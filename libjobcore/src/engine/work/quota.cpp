@@ -99,7 +99,7 @@ void report(const context& c, const quota_view& q, work& out) {
     if (!what.reclaimed.empty()) {
         what.is = change::what::reclaim;
         why = "pods have ended, and their quota is given back";
-    } else if (complete != q.says->ready.value_or(false)) {
+    } else if (complete != q.says->ready) {
         what.is = complete ? change::what::ready : change::what::unready;
         why = complete ? "all pods are ready" : "not all pods are ready any more";
     } else {
