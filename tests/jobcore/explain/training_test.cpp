@@ -125,3 +125,14 @@ TEST_CASE("[behaviour 13.5] what a long run gave back", "[explain]") {
     CHECK(e.says(in::history, "1 of 1 restart counted, 0 left (spec.runPolicy.backoffLimit)"));
     CHECK(e.says(in::history, "1 more before, which a long run gave back"));
 }
+
+TEST_CASE("[behaviour 13.9] why a job that came no further is not restarted", "[explain]") {
+    world w(ddp().run_policy("\"maxRestartsWithoutProgress\":0"));
+    w.start();
+    w.exit("worker", 0, 1, "ValueError: no such file");
+    w.settle();
+    const explained e(w);
+    INFO(e.text());
+    CHECK(e.says(in::phase, "and came no further: "));
+    CHECK(e.says(in::phase, "ValueError: no such file"));
+}

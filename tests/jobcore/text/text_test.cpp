@@ -11,11 +11,13 @@
 #include "json/json.hpp"
 #include "signalbox_test/jobcore_builders.hpp"
 #include "signalbox_test/source_files.hpp"
+#include "text/request.hpp"
 
 #include <catch2/catch.hpp>
 #include <rapidjson/pointer.h>
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -227,6 +229,47 @@ TEST_CASE("decide: refusals hold, and policy overrides change for how long", "[t
         decide_request(b.job, children + refusal + R"(,"policy":{"quota_retry":60000})")
     );
     CHECK(slower.string("/wakeUp") == precise(at(60)));
+}
+
+TEST_CASE("[behaviour 13.7] a request has what the processes reported", "[text]") {
+    progress_report expected;
+    expected.attempt = 3;
+    expected.rank = 1;
+    expected.current_step = 120;
+    expected.total_steps = 1000;
+    expected.percentage = 12;
+    expected.remaining_seconds = 88;
+    expected.metrics = {{"loss", "0.5"}, {"lr", "1e-4"}};
+    expected.checkpoint_step = 100;
+    expected.checkpoint_time = at(20);
+    expected.checkpoint_seconds = 7;
+    expected.time = at(30);
+    expected.advanced = at(25);
+    expected.ranks = {{0, 119, at(24)}, {1, std::nullopt, at(30)}};
+    const auto read = [](const std::string& progress) {
+        std::vector<text::request_error> errors;
+        text::request out = text::read_request(
+            decide_request(job_builder("mnist").json(), ",\"progress\":" + progress), {}, errors
+        );
+        CHECK(errors.empty());
+        return out.progress;
+    };
+    const auto time = [](int s) { return '"' + format_time(at(s)) + '"'; };
+    CHECK(
+        read(
+            R"({"attempt":3,"rank":1,"currentStep":120,"totalSteps":1000,"progressPercentage":12,)"
+            R"("estimatedRemainingSeconds":88,"checkpointStep":100,"checkpointSeconds":7,)"
+            R"("metrics":[{"name":"loss","value":"0.5"},{"name":"lr","value":"1e-4"}],)"
+            R"("checkpointTime":)" +
+            time(20) + R"(,"lastUpdatedTime":)" + time(30) + R"(,"lastProgressTime":)" + time(25) +
+            R"(,"ranks":[{"rank":0,"step":119,"lastProgressTime":)" + time(24) + "},{\"rank\":1}]}"
+        ) == expected
+    );
+    // What is left out is not known, and the last message told of progress.
+    expected = {};
+    expected.attempt = 1;
+    expected.time = expected.advanced = at(30);
+    CHECK(read(R"({"attempt":1,"lastUpdatedTime":)" + time(30) + "}") == expected);
 }
 
 TEST_CASE("decide: keys of a Secret are slots, not values", "[text]") {
