@@ -15,6 +15,7 @@ WORD = re.compile(r"\w")
 # Left of an expression, apart from brackets and marks.
 STARTS = re.compile(r"(?:\breturn|\bco_return|\bthrow|\belse|\bdo|\bcase)\s*$")
 BLOCK = re.compile(r"(?:if|while|for|return|co_return|break|continue)\b|\(void\)")
+OF_STATEMENT = re.compile(r"\s*(?:if|else|while|do|for|switch|case|return|co_return|break|continue)\b")
 CONDITION = re.compile(r"(?:if|while) \($")
 VALUE_GOES_ON = re.compile(r"\s*[,.)]")
 ASSIGNMENT = re.compile(r"(?<![=<>!])=(?!=)")
@@ -239,6 +240,8 @@ def edits_of(number, text, seen, old, new):
         whole = start >= end or not changed.strip() or "co_await" in seen[start:end] or top_level(changed, ",;")
         if not whole and (text[start] == "{" or changed.lstrip().startswith("{")):
             raise Unfit("a list in braces is no expression")
+        if not whole and (OF_STATEMENT.match(text, start) or OF_STATEMENT.match(changed)):
+            raise Unfit("a part of a statement is no expression")
         if not whole:
             condition = CONDITION.search(seen, max(0, start - 8), start) is not None
             return [Edit(number, start, end, changed, False, condition), *edits_of_constant(seen, start)]
