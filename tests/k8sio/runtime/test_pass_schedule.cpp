@@ -78,6 +78,27 @@ TEST_CASE("[requirement Q7] a key that does not come to rest is not forgotten am
     CHECK(*s.next_time() == now + 5ms);
 }
 
+TEST_CASE("[requirement Q3] what a pass writes does not hurry a key that does not come to rest") {
+    pass_schedule s(gathering(25ms));
+    reconcile_result wrote;
+    wrote.requeue = true;
+    steady_time now = start;
+    std::chrono::nanoseconds delay{};
+    s.add("busy", false, steady_time{});
+    for (int i = 0; i < 24; ++i) {
+        REQUIRE(s.pop(now) == "busy");
+        s.begin("busy", now);
+        s.add_gathered("busy", now);  // the watch tells what it wrote
+        s.end("busy", wrote, now);
+        if (s.ready() == 0) {
+            REQUIRE(s.next_time());
+            delay = *s.next_time() - now;
+            now = *s.next_time();
+        }
+    }
+    CHECK(delay == 5ms * 256);  // doubled from the sixteenth pass on
+}
+
 TEST_CASE("[requirement Q11] a pass is charged to its group") {
     pass_schedule s(gathering(0ms, 1));
     const auto add_all = [&s](std::initializer_list<const char*> keys) {
