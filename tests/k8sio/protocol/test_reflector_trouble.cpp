@@ -315,14 +315,14 @@ TEST_CASE_METHOD(
 TEST_CASE_METHOD(
     trouble_fixture, "[requirement W3] an old event is no word that makes a short watch good"
 ) {
-    for (int i = 0; i < 3; ++i) {
+    for (const auto lasted : {0ms, 1500ms, 1500ms}) {
         watching();
         REQUIRE(send(event("MODIFIED", pod("p", "100"))));
-        now += 1500ms;
+        now += lasted;
         fsm.on_watch_end(now);
+        CHECK((wait() >= 800ms || lasted > 0ms));
     }
-    wait();
-    CHECK(action.what == kind::list);
+    CHECK(action.what == kind::list);  // the third is taken for an expired version
 }
 
 TEST_CASE_METHOD(
