@@ -185,11 +185,11 @@ class Bench:
                 create(main, cluster.job(f"quiet-{number}", {"worker": cluster.pods(1)}, namespace=tenant))
                 made[f"quiet-{number}"] = time.monotonic()
                 asked.append(time.monotonic() - before)
-            out = {"requests": asked}
+            out, used = {"requests": asked}, []
             if not options.without_operator:
                 cluster.eventually("all quiet jobs have pods", lambda: made.keys() <= seen.keys(), interval=0.5)
                 out["to the first pod"] = [seen[job] - at for job, at in made.items()]
-            used = "" if options.without_operator else self.used(c.operator.child.pid)
+                used = [self.used(c.operator.child.pid)]
             ended.set()
             if loud:
                 loud.join()
@@ -211,7 +211,7 @@ class Bench:
                 first.setdefault(what, figures)
                 said += [f"{what} " + ", ".join(
                     f"{which} {now * 1000:6.0f} ({now / first[what][which]:5.1f}) ms" for which, now in figures.items())]
-            print(f"{name or 'no one hostile':>14}: " + "; ".join([*said, used] if used else said), flush=True)
+            print(f"{name or 'no one hostile':>14}: " + "; ".join([*said, *used]), flush=True)
 
 
 def main():

@@ -15,7 +15,8 @@ WORD = re.compile(r"\w")
 # Left of an expression, apart from brackets and marks.
 STARTS = re.compile(r"(?:\breturn|\bco_return|\bthrow|\belse|\bdo|\bcase)\s*$")
 BLOCK = re.compile(r"(?:if|while|for|return|co_return|break|continue)\b|\(void\)")
-OF_STATEMENT = re.compile(r"\s*(?:if|else|while|do|for|switch|case|return|co_return|break|continue)\b")
+# What neither side of a switch can begin with, statement or value, as the `if` stays before the switch.
+REST_OF_IF = re.compile(r"\s*else\b")
 CONDITION = re.compile(r"(?:if|while) \($")
 VALUE_GOES_ON = re.compile(r"\s*[,.)]")
 ASSIGNMENT = re.compile(r"(?<![=<>!])=(?!=)")
@@ -240,7 +241,7 @@ def edits_of(number, text, seen, old, new):
         whole = start >= end or not changed.strip() or "co_await" in seen[start:end] or top_level(changed, ",;")
         if not whole and (text[start] == "{" or changed.lstrip().startswith("{")):
             raise Unfit("a list in braces is no expression")
-        if not whole and (OF_STATEMENT.match(text, start) or OF_STATEMENT.match(changed)):
+        if not whole and (REST_OF_IF.match(text, start) or REST_OF_IF.match(changed)):
             raise Unfit("a part of a statement is no expression")
         if not whole:
             condition = CONDITION.search(seen, max(0, start - 8), start) is not None
