@@ -73,7 +73,8 @@ public:
     void vanish(const std::string& type, int index);
     /// The kubelet finishes all deletions.
     void finish_deletions();
-    /// Runs the job to a state in which every wanted pod runs.
+    /// Runs the job to a state in which every wanted pod runs. Of a ColossalAIJob these are the
+    /// workers; its launcher, which is made then, runs after another run_all().
     void start();
 
     bool has_event(std::string_view reason) const { return count_events(reason) > 0; }
