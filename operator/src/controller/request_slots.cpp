@@ -44,7 +44,7 @@ request_slots::request_slots(asio::any_io_executor loop, server_clock clock, std
     : clock_(clock),
       most_(most),
       limit_(std::min(most, least_slots), most),
-      slots_(std::move(loop), most) {}
+      slots_(std::move(loop), limit_.size()) {}
 
 asio::awaitable<request_slots::permit> request_slots::take(
     const job_entry& entry, std::string_view verb, std::string_view object

@@ -228,6 +228,18 @@ TEST_CASE("[requirement Q11] namespaces with watches of their own share the requ
     CHECK(w.s->writes("POST pods").size() >= 5);
 }
 
+TEST_CASE("[requirement R10] no more than six requests are under way before the first answer") {
+    two_tenants w(job_builder("job"), "", controller_bounds{16, 32});
+    for (const char* name : {"job", "loud-1", "loud-2", "loud-3"}) {
+        w.change("default", name);
+    }
+    REQUIRE(w.s->looks.size() == 4);
+    CHECK(w.s->writes("POST pods").size() == 3);  // three are left for others
+    w.s->decide = nullptr;
+    w.release();
+    CHECK(w.s->writes("POST pods").size() == 4);
+}
+
 TEST_CASE("[requirement R10] a server that has become slow gets fewer requests") {
     world_options options;
     options.script.defaults = {{"duration", "never"}};
