@@ -20,7 +20,7 @@ REST_OF_IF = re.compile(r"\s*else\b")
 CONDITION = re.compile(r"(?:if|while) \($")
 VALUE_GOES_ON = re.compile(r"\s*[,.)]")
 ASSIGNMENT = re.compile(r"(?<![=<>!])=(?!=)")
-CONSTANT = re.compile(r"(?<!static )\bconstexpr\b(?! auto)")
+CONSTANT = re.compile(r"\bconstexpr\b(?! auto)")
 
 
 class Unfit(Exception):
@@ -178,6 +178,8 @@ def edits_of_constant(seen, at):
     constant = max((c.start() for c in CONSTANT.finditer(seen, 0, at)), default=None)
     if constant is None or ";" in seen[constant:at]:
         return []
+    if seen.endswith("static ", 0, constant):
+        raise Unfit("the value of a static constant cannot vary")
     return [Edit(-1, constant, constant + len("constexpr"), "const", False)]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every rule is named by a test, and every tag of a test is a rule. Usage: check_rules.py TABLE
+"""Every rule is named by a test, and every tag of a test is a rule. Usage: check_rules.py [TABLE]
 
-Rules are the headings of the rule books and the fields in rules.txt. TABLE is written: Markdown, the rules with the tests
-that name them.
+Rules are the headings of the rule books and the fields in rules.txt. TABLE, if there is one, is written: Markdown, the rules with the
+tests that name them.
 """
 
 import pathlib
@@ -36,7 +36,7 @@ def read(path, errors):
     return file.read_text()
 
 
-def main(table_file):
+def main(table_file=None):
     errors = []
     behaviour = rule_list.read_book(BEHAVIOUR, read(BEHAVIOUR, errors), "behaviour")
     fields, mistakes = rule_list.read_fields(FIELDS, read(FIELDS, errors))
@@ -52,12 +52,13 @@ def main(table_file):
     tests = []
     for path in files():
         tests += rule_list.tests_in(str(path.relative_to(sources.ROOT)), path.read_text())
-    pathlib.Path(table_file).write_text(rule_list.table(rules, tests))
-    print(f"{len(rules)} rules, {len(tests)} tests that name one; table: {table_file}")
+    print(f"{len(rules)} rules, {len(tests)} tests that name one")
+    if table_file:
+        pathlib.Path(table_file).write_text(rule_list.table(rules, tests))
     sources.report(errors + rule_list.violations(rules, tests, untested=["launchers "]))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+    if len(sys.argv) > 2 or any(argument.startswith("-") for argument in sys.argv[1:]):
         sys.exit(__doc__)
-    main(sys.argv[1])
+    main(*sys.argv[1:])
