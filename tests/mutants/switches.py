@@ -3,7 +3,8 @@
 
 A change is a mutant of a list: `from`, which is in the file once, and `to`. What differs between them is widened to the
 expression that it is part of, or to the statement where an expression will not do: the number of arguments, a statement
-left out, `co_await`. A constant (`constexpr T name{value};`) becomes one that is set when the program starts.
+left out, `co_await`. A constant (`constexpr T name{value};`) becomes one that is set when the program starts; a static
+one is refused, as in a class it could not.
 """
 
 import dataclasses

@@ -55,6 +55,7 @@ def main(table_file=None):
     print(f"{len(rules)} rules, {len(tests)} tests that name one")
     if table_file:
         pathlib.Path(table_file).write_text(rule_list.table(rules, tests))
+        print(f"table: {table_file}")
     sources.report(errors + rule_list.violations(rules, tests, untested=["launchers "]))
 
 
