@@ -75,6 +75,7 @@ TEST_CASE("the reference names every kind, field, rule and annotation", "[api]")
     CHECK(has("| `elastic.minReplicas` | int32 | `1` | 1 to 10000 | never |"));
     CHECK(
         has("| `ssh.authMountPath` | string | `\"/root/.ssh\"` | an absolute path; "
+            "at most 4096 characters; "
             "old name: `sshAuthMountPath` | while paused |")
     );
     CHECK(has("| `batch.tensorstack.dev/wait-timeout` | a whole number of seconds or `off` |"));

@@ -25,12 +25,16 @@ std::string range_words(const field& row) {
                    : fmt::format("at least {}", row.minimum);
 }
 
+bool form_tells_length(const field& row) {
+    return row.form != nullptr && row.form->tells_length;
+}
+
 std::string size_words(const field& row) {
     const std::string items =
         row.max_items == 0 ? std::string() : fmt::format("at most {} items", row.max_items);
     switch (row.type) {
         case value_type::string:
-            return row.values.empty() && row.form == nullptr && row.max_length > 0
+            return row.values.empty() && row.max_length > 0 && !form_tells_length(row)
                        ? fmt::format("at most {} characters", row.max_length)
                        : std::string();
         case value_type::string_list:

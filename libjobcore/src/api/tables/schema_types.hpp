@@ -38,6 +38,7 @@ struct text_form {
     std::string_view pattern;  ///< RE2, anchored
     std::string_view words;    ///< "must be <words>"
     bool (*matches)(std::string_view text);
+    bool tells_length = false;  ///< `words` say how long a text may be
 };
 
 /// When a field may change (BEHAVIOUR.md api 7).

@@ -91,6 +91,7 @@ constexpr text_form replica_type_form{
     .pattern = "^[a-z0-9]([-a-z0-9]{0,18}[a-z0-9])?$",
     .words = "a lower-case DNS label of at most 20 characters",
     .matches = is_replica_type,
+    .tells_length = true,
 };
 
 constexpr text_form fileset_form{
@@ -129,6 +130,7 @@ constexpr text_form label_value_form{
     .pattern = "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$",
     .words = "the value of a label: at most 63 letters, digits, `-`, `_` and `.`",
     .matches = is_label_value,
+    .tells_length = true,
 };
 
 }  // namespace signalbox::core::schema
