@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cause that a job names when its training dies, under each launcher (BEHAVIOUR.md 3.13)."""
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -155,20 +156,22 @@ class Faults(suite.Case):
         """[behaviour 3.13] All faults under all launchers, beside a busy loop, as many times as SIGNALBOX_TURNS says."""
         began = time.monotonic()
         said = {fault: {} for fault in CAUSES}
-        with busy_loop():
-            for fault in CAUSES:
-                for launcher in LAUNCHERS:
-                    if can_be(launcher, fault):
-                        said[fault][launcher] = self.check_cell(launcher, fault)
+        # Jobs wait more than they compute: as many at once as there are processors, which also are in each other's way.
+        with busy_loop(), concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            cells = [
+                (launcher, fault, [pool.submit(self.check_cause, launcher, fault) for _ in range(TURNS)])
+                for fault in CAUSES for launcher in LAUNCHERS if can_be(launcher, fault)]
+            for launcher, fault, turns in cells:
+                said[fault][launcher] = self.check_cell(launcher, fault, turns)
         print(f"{time.monotonic() - began:.0f} s", flush=True)
         suite.keep("causes", said)
 
-    def check_cell(self, launcher, fault):
+    def check_cell(self, launcher, fault, turns):
         """Gives the one answer of all turns; None if there is none."""
         answers = []
-        for turn in range(TURNS):
+        for turn, done in enumerate(turns):
             with self.subTest(launcher=launcher, fault=fault, turn=turn):
-                answers.append(self.check_cause(launcher, fault))
+                answers.append(done.result())
         print(f"{fault}, {launcher}: {json.dumps(sorted(set(answers)))}", flush=True)
         with self.subTest(launcher=launcher, fault=fault, answers=answers):
             self.assertEqual(len(set(answers)), 1)

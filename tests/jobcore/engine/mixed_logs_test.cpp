@@ -52,6 +52,12 @@ std::string report(int host, int root, int root_code, int other_code) {
            entry(host, root, root_code) + std::string(60, '=') + "\n";
 }
 
+/// The same of one rank alone, whose error nobody recorded.
+std::string lone_report(int host, int rank) {
+    return "====\nFailures:\n  <NO_OTHER_FAILURES>\n----\nRoot Cause (first observed failure):\n" +
+           entry(host, rank, 1) + "====\n";
+}
+
 /// The report with this text in all of its entries.
 std::string with_traceback(std::string report, const std::string& text) {
     const std::string none =
@@ -303,6 +309,16 @@ TEST_CASE("[behaviour 3.9] without ranks before lines their number tells that on
     CHECK(told(one + one + stopped) == some_rank);
     CHECK(told(one + one + one + stopped) == some_rank);
     CHECK(told(one + one + one + one + stopped).empty());
+    // Its launcher says so before; old ones do not list it.
+    const std::string closes =
+        "WARNING:torch.distributed.elastic.multiprocessing.api:Sending process 334 closing signal "
+        "SIGTERM\n";
+    const std::string alone = closes + closes + lone_report(0, 1) + lone_report(1, 2);
+    CHECK(told(one + alone) == some_rank);
+    CHECK(told(one + one + one + alone) == some_rank);
+    CHECK(told(one + one + one + one + alone).empty());
+    CHECK(told(one + one + lone_report(0, 1) + lone_report(1, 2)).empty());
+    CHECK(told(one + one + one + one + closes + stopped).empty());
     // In the log of one node others may have been first.
     CHECK(told(one + report(0, 1, 1, 1)) == some_rank);
     CHECK(told(one + report(0, 1, 1, -15)) != some_rank);

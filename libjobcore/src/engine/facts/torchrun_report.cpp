@@ -77,6 +77,7 @@ public:
     void read(std::string_view line) {
         line = trimmed(line);
         read_frame(line);
+        closed_count_ += line.find("closing signal SIG") != line.npos ? 1U : 0U;
         const std::size_t colon = line.find(':');
         const auto name = trimmed(line.substr(0, colon));
         const auto value =
@@ -107,7 +108,7 @@ public:
         return {
             own_,
             std::move(raised_),
-            stopped_count_,
+            stopped_count_ > 0 ? stopped_count_ : closed_count_,
             report_count_,
             mixed_,
             mixed_ || mixed_frames_,
@@ -159,6 +160,7 @@ private:
     std::optional<failed_rank> own_;
     std::vector<failed_rank> raised_;
     std::size_t stopped_count_ = 0, report_count_ = 0;
+    std::size_t closed_count_ = 0;  ///< `Sending process 45 closing signal SIGTERM`
     bool mixed_ = false;
     std::map<std::int32_t, std::string_view> hosts_;  ///< by rank
     bool mixed_hosts_ = false;

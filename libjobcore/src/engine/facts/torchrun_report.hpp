@@ -36,7 +36,8 @@ struct ends_of_ranks {
     std::optional<failed_rank> own;
     /// Those that ended by themselves as Python does after any exception: with 1, or aborted.
     std::vector<failed_rank> raised;
-    std::size_t stopped_count = 0;  ///< of those whom their launcher ended
+    /// Of those whom their launcher ended: where no report lists them, as it said that it would.
+    std::size_t stopped_count = 0;
     std::size_t report_count = 0;
     /// Lines of two reports lie in between each other: whose a code is cannot be said.
     bool mixed = false;
