@@ -33,6 +33,9 @@ struct policy {
     /// when after the first end they are to have been read (3.13).
     milliseconds evidence_wait = seconds{2};
     milliseconds evidence_limit = seconds{3};
+    /// How long the ends of other pods are waited for where what is known follows from others: on a
+    /// busy node an agent ends so much later (3.13).
+    milliseconds evidence_of_agents = seconds{8};
     /// Of how many pods at once, and how many bytes of each at most (3.13).
     std::int32_t evidence_pods = 8;
     std::int32_t evidence_bytes = 64 << 10;

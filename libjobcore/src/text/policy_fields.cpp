@@ -14,6 +14,7 @@ std::span<const policy_field> policy_fields() {
         policy_field{"counts_interval", &policy::counts_interval},
         policy_field{"evidence_bytes", &policy::evidence_bytes},
         policy_field{"evidence_limit", &policy::evidence_limit},
+        policy_field{"evidence_of_agents", &policy::evidence_of_agents},
         policy_field{"evidence_pods", &policy::evidence_pods},
         policy_field{"evidence_wait", &policy::evidence_wait},
         policy_field{"exit_barrier", &policy::exit_barrier},

@@ -164,10 +164,75 @@ TEST_CASE("[behaviour 3.13] where victims alone were read the next logs are, unt
     w.to(at(r.looked_at));
     w.settle();
     CHECK(w.logs_read == static_cast<int>(r.read));
-    REQUIRE(w.status().restarts.last);
     const bool told = r.read > 8 || r.last_message != peer_closed;
+    CHECK(w.status().restarts.last.has_value() == told);
+    w.to(at(108));
+    w.settle();
+    CHECK(w.logs_read == static_cast<int>(r.read));
+    REQUIRE(w.status().restarts.last);
     CHECK((w.status().restarts.last->message.find("ValueError: x") != std::string::npos) == told);
     CHECK(w.status().restarts.last->consequence != told);
+}
+
+TEST_CASE("[behaviour 3.13] who ends later is waited for where victims alone are known") {
+    world w(ddp(1));
+    run_with_logs(w);
+    w.exit("worker", 0, 1, peer_closed);
+    w.logs[w.pod("worker", 0).name] = peer_closed + "\n";
+    w.to(at(102));
+    w.settle();
+    CHECK(w.logs_read == 2);
+    CHECK_FALSE(w.status().restarts.last);
+    SECTION("no longer than an agent may take") {
+        w.to(at(107));
+        w.settle();
+        CHECK_FALSE(w.status().restarts.last);
+        CHECK(w.look().wake_up == at(108));
+        w.to(at(108));
+        w.settle();
+        REQUIRE(w.status().restarts.last);
+        CHECK(w.status().restarts.last->consequence);
+    }
+    SECTION("its end tells the cause") {
+        w.to(at(106));
+        w.exit("master", 0, 3, "[rank0]: ValueError: x\n");
+        w.settle();
+        REQUIRE(w.status().restarts.last);
+        CHECK_THAT(
+            w.status().restarts.last->message,
+            Catch::EndsWith("container pytorch exited with 3: rank 0: ValueError: x")
+        );
+        CHECK_FALSE(w.status().restarts.last->consequence);
+    }
+    SECTION("nobody who has ended") {
+        w.exit("master", 0, 1, peer_closed);
+        w.settle();
+        REQUIRE(w.status().restarts.last);
+        CHECK(w.status().restarts.last->consequence);
+    }
+}
+
+TEST_CASE("[behaviour 3.13] nobody is waited for so long where the log cannot be read") {
+    world w(ddp(1));
+    run_with_logs(w);
+    w.exit("worker", 0, 1, peer_closed);
+    w.to(at(102));
+    w.settle();
+    REQUIRE(w.status().restarts.last);
+    CHECK(w.status().restarts.last->consequence);
+}
+
+TEST_CASE("[behaviour 3.13] who only serves the ranks of others is not waited for so long") {
+    world w(colossalai());
+    run_with_logs(w);
+    w.run_all();
+    w.exit("launcher", 0, 1, peer_closed);
+    w.logs[w.pod("launcher", 0).name] = peer_closed + "\n";
+    w.settle();
+    CHECK(w.status().phase == job_phase::running);
+    w.to(at(102));
+    w.settle();
+    CHECK(w.status().phase == job_phase::failed);
 }
 
 TEST_CASE("[behaviour 3.13] of several that settled the message stays with its pod", "[engine]") {

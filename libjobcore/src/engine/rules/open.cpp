@@ -32,18 +32,26 @@ std::optional<instant> settle_time(const context& c, const judgement& j) {
     return c.in.now < due ? std::optional(due) : std::nullopt;
 }
 
-/// Somebody still runs, or is about to, and may end in the same moment.
-bool others_may_end(const context& c) {
-    return std::ranges::any_of(c.view.types, [&](const type_view& type) {
-        return std::ranges::any_of(type.replicas, [&](const replica_view& s) {
-            return s.current != nullptr && !end_of(*s.current, s.training, c.in.now);
-        });
+/// Somebody still runs, or is about to, and may end in the same moment. `servers`: those who only
+/// serve the ranks of others count too.
+bool others_may_end(const context& c, bool servers) {
+    bool out = false;
+    for_each_replica(c.view, [&](std::size_t type, std::int32_t index, const replica_view& s) {
+        const bool counts = servers || !c.view.types[type].plan->serves(index);
+        const bool runs = s.current != nullptr && !end_of(*s.current, s.training, c.in.now);
+        out = out || (counts && runs);
     });
+    return out;
+}
+
+const log_evidence* evidence_of(const context& c, const std::string& uid) {
+    const auto& read = c.in.seen.logs;
+    const auto found = std::ranges::find(read, uid, &log_evidence::pod_uid);
+    return found == read.end() ? nullptr : &*found;
 }
 
 bool was_read(const context& c, const std::string& uid) {
-    const auto& read = c.in.seen.logs;
-    return std::ranges::find(read, uid, &log_evidence::pod_uid) != read.end();
+    return evidence_of(c, uid) != nullptr;
 }
 
 /// How many times as many logs were read as are read at once.
@@ -58,6 +66,15 @@ bool knows_cause(const context& c, const health& h) {
     const loss* named = first_failure(h.losses);
     return named == nullptr || (!named->secondary && !named->says_nothing &&
                                 (!named->has_log() || was_read(c, named->pod->uid)));
+}
+
+/// What would be named follows from others, as its log says too.
+bool knows_victims_alone(const context& c, const health& h) {
+    const loss* named = first_failure(h.losses);
+    const log_evidence* said = named != nullptr && named->secondary && named->has_log()
+                                   ? evidence_of(c, named->pod->uid)
+                                   : nullptr;
+    return said != nullptr && said->names_error;
 }
 
 /// What logs say is asked for once, when the pods have ended that end in the same moment, before
@@ -79,7 +96,7 @@ void ask_for_logs(const context& c, const health& h, open_questions& out) {
     out.about_logs = true;
     const policy& rules = c.in.policy;
     const instant due = first + rules.evidence_wait;
-    if (c.in.now < due && !timeless && others_may_end(c)) {
+    if (c.in.now < due && !timeless && others_may_end(c, true)) {
         out.ends_until = due;
         return;
     }
@@ -87,15 +104,18 @@ void ask_for_logs(const context& c, const health& h, open_questions& out) {
         std::max(rules.evidence_limit - rules.evidence_wait, milliseconds(0));
     const instant limit = first + rules.evidence_limit;
     const std::size_t rounds = rounds_read(c);
-    if (rounds > 0 && (knows_cause(c, h) || c.in.now >= limit)) {
-        return;
-    }
-    const instant until = rounds > 0 ? limit : std::max(limit, c.in.now + least);
-    for (log_wanted& log : logs_that_tell(c, h, rounds + 1)) {
-        if (!was_read(c, log.pod_uid)) {
-            log.until = until;
-            out.logs.push_back(std::move(log));
+    if (rounds == 0 || (!knows_cause(c, h) && c.in.now < limit)) {
+        const instant until = rounds > 0 ? limit : std::max(limit, c.in.now + least);
+        for (log_wanted& log : logs_that_tell(c, h, rounds + 1)) {
+            if (!was_read(c, log.pod_uid)) {
+                log.until = until;
+                out.logs.push_back(std::move(log));
+            }
         }
+    }
+    const instant last = first + rules.evidence_of_agents;
+    if (c.in.now < last && knows_victims_alone(c, h) && others_may_end(c, false)) {
+        out.ends_until = last;
     }
 }
 
