@@ -71,6 +71,12 @@ const loss* first_failure(std::span<const loss> losses) {
     return out;
 }
 
+const log_evidence* evidence_of(const context& c, const std::string& uid) {
+    const auto& logs = c.in.seen.logs;
+    const auto found = std::ranges::find(logs, uid, &log_evidence::pod_uid);
+    return found == logs.end() ? nullptr : &*found;
+}
+
 namespace {
 
 /// What the log of a pod that still runs says, of what was before the first failure.
@@ -80,14 +86,11 @@ struct witness {
     instant time{};
 };
 
-const log_evidence* evidence_of(const context& c, const replica_view& s) {
-    const auto& logs = c.in.seen.logs;
-    if (!s.is_up() || s.done()) {
-        return nullptr;
-    }
-    const auto it = std::ranges::find(logs, s.current->uid, &log_evidence::pod_uid);
-    const bool tells = it != logs.end() && it->names_error && !it->secondary && it->time;
-    return tells ? &*it : nullptr;
+const log_evidence* testimony_of(const context& c, const replica_view& s) {
+    const bool runs = s.is_up() && !s.done();
+    const log_evidence* said = runs ? evidence_of(c, s.current->uid) : nullptr;
+    const bool tells = said != nullptr && said->names_error && !said->secondary && said->time;
+    return tells ? said : nullptr;
 }
 
 /// An error that was said long before may well have been overcome.
@@ -106,7 +109,7 @@ witness find_witness(const context& c, const loss& first) {
     const instant failure = first.said_at.value_or(first.end);
     witness out;
     for_each_replica(c.view, [&](std::size_t type, std::int32_t index, const replica_view& s) {
-        const log_evidence* said = evidence_of(c, s);
+        const log_evidence* said = testimony_of(c, s);
         if (said == nullptr) {
             return;
         }

@@ -141,6 +141,9 @@ std::optional<std::int64_t> furthest_step(const context& c);
 /// index. Null if all were disrupted.
 const loss* first_failure(std::span<const loss> losses);
 
+/// What was read of the log of the pod of that UID; null: it was not read.
+const log_evidence* evidence_of(const context& c, const std::string& uid);
+
 /// The last incident is so near that what vanished now counts as short-lived (5.4).
 bool is_soon_after_incident(const context& c);
 

@@ -37,21 +37,11 @@ std::optional<instant> settle_time(const context& c, const judgement& j) {
 bool others_may_end(const context& c, bool servers) {
     bool out = false;
     for_each_replica(c.view, [&](std::size_t type, std::int32_t index, const replica_view& s) {
-        const bool counts = servers || !c.view.types[type].plan->serves(index);
-        const bool runs = s.current != nullptr && !end_of(*s.current, s.training, c.in.now);
-        out = out || (counts && runs);
+        const bool counts =
+            !out && s.current != nullptr && (servers || !c.view.types[type].plan->serves(index));
+        out = out || (counts && !end_of(*s.current, s.training, c.in.now));
     });
     return out;
-}
-
-const log_evidence* evidence_of(const context& c, const std::string& uid) {
-    const auto& read = c.in.seen.logs;
-    const auto found = std::ranges::find(read, uid, &log_evidence::pod_uid);
-    return found == read.end() ? nullptr : &*found;
-}
-
-bool was_read(const context& c, const std::string& uid) {
-    return evidence_of(c, uid) != nullptr;
 }
 
 /// How many times as many logs were read as are read at once.
@@ -62,15 +52,13 @@ std::size_t rounds_read(const context& c) {
 }
 
 /// What would be named is no consequence, and not only because its log was not read.
-bool knows_cause(const context& c, const health& h) {
-    const loss* named = first_failure(h.losses);
+bool knows_cause(const context& c, const loss* named) {
     return named == nullptr || (!named->secondary && !named->says_nothing &&
-                                (!named->has_log() || was_read(c, named->pod->uid)));
+                                (!named->has_log() || evidence_of(c, named->pod->uid) != nullptr));
 }
 
 /// What would be named follows from others, as its log says too.
-bool knows_victims_alone(const context& c, const health& h) {
-    const loss* named = first_failure(h.losses);
+bool knows_victims_alone(const context& c, const loss* named) {
     const log_evidence* said = named != nullptr && named->secondary && named->has_log()
                                    ? evidence_of(c, named->pod->uid)
                                    : nullptr;
@@ -104,17 +92,18 @@ void ask_for_logs(const context& c, const health& h, open_questions& out) {
         std::max(rules.evidence_limit - rules.evidence_wait, milliseconds(0));
     const instant limit = first + rules.evidence_limit;
     const std::size_t rounds = rounds_read(c);
-    if (rounds == 0 || (!knows_cause(c, h) && c.in.now < limit)) {
+    const loss* named = first_failure(h.losses);
+    if (rounds == 0 || (!knows_cause(c, named) && c.in.now < limit)) {
         const instant until = rounds > 0 ? limit : std::max(limit, c.in.now + least);
         for (log_wanted& log : logs_that_tell(c, h, rounds + 1)) {
-            if (!was_read(c, log.pod_uid)) {
+            if (evidence_of(c, log.pod_uid) == nullptr) {
                 log.until = until;
                 out.logs.push_back(std::move(log));
             }
         }
     }
     const instant last = first + rules.evidence_of_agents;
-    if (c.in.now < last && knows_victims_alone(c, h) && others_may_end(c, false)) {
+    if (c.in.now < last && knows_victims_alone(c, named) && others_may_end(c, false)) {
         out.ends_until = last;
     }
 }
