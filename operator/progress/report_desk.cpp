@@ -125,7 +125,7 @@ void report_desk::look_at(raw_report report) {
         }
         return hand_on(token_pod(*known->pod), report);
     }
-    // Before the API server is asked: nobody can have it asked about pods that are not there.
+    // Before the API server is asked: no one can have it asked about pods that are not there.
     const auto claimed = read_claims(report.token);
     if (!claimed || claimed->ns != report.ns) {
         return add(fate::foreign_token);

@@ -7,7 +7,7 @@
         cluster.wait_phase("mnist", "Succeeded")
 
 Times are wall-clock, since the components are real, and any of them may be slow on a busy machine. So no test relies on one
-thing being faster than another: pods that must outlive something run for ever, and the test ends them when it has seen it
+thing being faster than another: pods that must outlive something run forever, and the test ends them when it has seen it
 (Cluster.finish). How prompt the operator is, the tests in virtual time say (tests/operator/scenario).
 """
 
@@ -185,7 +185,7 @@ class Cluster(servers.Started):
 
     def finish(self, name, replica, namespace="default", kind=KIND, code=0):
         """Ends a pod with this exit code, as its kubelet would: `replica`, e.g. "master-0", of the job's current attempt. Waits
-        until it runs. For pods that the simulated kubelet lets run for ever."""
+        until it runs. For pods that the simulated kubelet lets run forever."""
         role, index = replica.rsplit("-", 1)
 
         def running():

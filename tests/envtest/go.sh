@@ -57,7 +57,7 @@ find_go() {
 # Sets GO and what it needs in the environment, or gives up. To be called under the lock.
 need_go() {
     GO=$(find_go) || give_up "no Go >= 1.$GO_MINIMUM_MINOR: neither on PATH nor from the Python package index"
-    # Nobody needs facts for debuggers here. Inlining costs the compiler most in large, generated packages, and what they do
+    # No one needs facts for debuggers here. Inlining costs the compiler most in large, generated packages, and what they do
     # is not what a server's time goes to: only the others are inlined. Collecting garbage early is a quarter of the rest.
     local packages compiler="'-gcflags=all=-dwarf=false'"
     for packages in k8s.io google.golang.org go.opentelemetry.io; do

@@ -56,7 +56,7 @@ class Image:
             return {each.name: each for each in tar.getmembers()}
 
     def run(self, root, plane, arguments, name="operator"):
-        """The program, with these arguments, as its user on a root that nobody can write to, with the token of the operator's
+        """The program, with these arguments, as its user on a root that no one can write to, with the token of the operator's
         service account where a kubelet puts it. `root`: where the image was unpacked."""
         account = plane.folder / "account"
         if not account.is_dir():

@@ -50,7 +50,7 @@ GOOD = {
     "maxSkew": [1, 2],
 }
 
-# Fields that nobody writes into a template of a job, or that a cluster's state decides about.
+# Fields that no one writes into a template of a job, or that a cluster's state decides about.
 NEVER = {
     "ephemeralContainers", "managedFields", "ownerReferences", "finalizers", "windowsOptions", "priority",
     "priorityClassName", "preemptionPolicy", "runtimeClassName", "overhead", "creationTimestamp", "deletionTimestamp",

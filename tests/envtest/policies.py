@@ -34,7 +34,7 @@ def _policy(kind, version, name, resource, operations, spec, binding, namespace)
 
 
 def refusing(namespace, resource, message, operations=("CREATE",), group=""):
-    """Two objects: nobody may do this to such objects of the namespace; their name is the namespace's."""
+    """Two objects: no one may do this to such objects of the namespace; their name is the namespace's."""
     spec = {"validations": [{"expression": "false", "message": message}]}
     return _policy(
         "ValidatingAdmissionPolicy", "v1", namespace, (group, resource), list(operations), spec,

@@ -154,7 +154,7 @@ class Admission(unittest.TestCase):
 
     @FULL_ONLY
     def test_a_policy_that_adds_to_pods_and_services(self):
-        """Labels, a sidecar before our container, variables: they stay, and nobody writes against them."""
+        """Labels, a sidecar before our container, variables: they stay, and no one writes against them."""
         self.space("mesh")
         sidecar = 'Object.spec.containers{name: "proxy", image: "example.com/proxy:1"}'
         add = 'JSONPatch{op: "add", path: '

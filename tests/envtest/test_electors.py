@@ -8,7 +8,7 @@ What is asserted, and for whom:
   takes the Lease only when our belief has ended, we take it only when its renewals have run out.
 * Our own terms do not overlap. Our belief ends at the time that we said last, however long a process was stopped.
 
-What client-go's callbacks say beyond the end of its renewals is printed and not asserted, as nobody else could mend it: after
+What client-go's callbacks say beyond the end of its renewals is printed and not asserted, as no one else could mend it: after
 SIGSTOP it believes on until its timers have run, and over a network that stalls it first tries to release the Lease, and then
 tells that it does not lead.
 """

@@ -169,7 +169,7 @@ class Explain(unittest.TestCase):
     def test_what_is_not_there(self):
         self.refused("nobody", rf"namespace {NAMESPACE} has no training job nobody")
         stranger = self.plane.folder / "stranger.kubeconfig"
-        self.plane.write_kubeconfig(stranger, "stranger", "a token that nobody gave")
+        self.plane.write_kubeconfig(stranger, "stranger", "a token that no one gave")
         self.refused("nobody", r"(?i)unauthorized", kubeconfig=stranger)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The image of operator/deploy/image: what is in it, and that the program in it serves a real API server as its own user on a root
-that nobody can write to, the way its Deployment says."""
+that no one can write to, the way its Deployment says."""
 
 import gzip
 import hashlib

@@ -255,7 +255,7 @@ class Kinds(unittest.TestCase):
                 refused = self.plane.kubectl("scale", kind, name, "--replicas=9", "-n", "drains", check=False)
                 self.assertNotEqual(refused.returncode, 0)
                 self.assertIn("of a job that is not elastic must be its size", refused.stderr)
-        # Nobody makes good what is evicted until the operator goes on.
+        # No one makes good what is evicted until the operator goes on.
         self.cluster.operator.child.send_signal(signal.SIGSTOP)
         self.addCleanup(self.cluster.operator.child.send_signal, signal.SIGCONT)
         for name, kind in jobs.items():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two operators with --leader-elect on one API server: SIGTERM, SIGKILL and SIGSTOP of the one that leads, and a network that
-holds its requests back. Every job has failures, most of them while nobody leads; nothing is doubled, every restart is counted
+holds its requests back. Every job has failures, most of them while no one leads; nothing is doubled, every restart is counted
 once."""
 
 import base64
@@ -20,7 +20,7 @@ from cluster import PATIENCE, eventually, job, pods
 from cut_proxy import CutProxy
 
 NAMESPACE = "signalbox-system"
-RENEW_DEADLINE = 10  # seconds, by default; so long at least nobody follows who did not release the Lease
+RENEW_DEADLINE = 10  # seconds, by default; so long at least no one follows who did not release the Lease
 # Shorter than the defaults, where only the order of things counts.
 SHORT_LEASE = (
     "--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s"
@@ -90,7 +90,7 @@ class Leader(unittest.TestCase):
         return self.replicas[-1]
 
     def failing_job(self, name):
-        """Its worker fails twice, a second after each start; then all run for ever."""
+        """Its worker fails twice, a second after each start; then all run forever."""
         self.jobs.append(name)
         types = {
             "master": pods(1, duration="never"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports of progress while the operator that leads is killed: two replicas with a receiver each, tokens of the real API server,
 and ranks that go on reporting. What the status says is old by the interval of its writes at most, nothing goes back, and a pod
-that fails while nobody leads is one incident."""
+that fails while no one leads is one incident."""
 
 import re
 import ssl
@@ -102,7 +102,7 @@ class HandOver(unittest.TestCase):
         lost = max(sent[name] - known[name] for name in names)
         print(f"killed: statuses are {lost} steps old at most, {lost / 10:.1f} s of reports")
         self.assertLess(lost, BOUND * 10)
-        self.cluster.finish("job-0", "worker-0", code=1)  # while nobody leads
+        self.cluster.finish("job-0", "worker-0", code=1)  # while no one leads
 
         taken = second.leads() - killed
         new = eventually("a report of each is taken again", lambda: min(

@@ -20,7 +20,7 @@ MEMORY = "/sys/fs/cgroup/memory"
 
 
 def failing(name, workers=3):
-    """Its last worker fails once; then all run for ever."""
+    """Its last worker fails once; then all run forever."""
     fails = {"fail_at": "1s", "fail_times": 1, "only_index": workers - 1}
     return job(name, {"master": pods(1, duration="never"), "worker": pods(workers, duration="never", **fails)})
 

@@ -14,7 +14,7 @@ WRITE = re.compile(rb"^(POST|PUT|PATCH|DELETE) /(?!\S*(?:/events|reviews)\b)(\S*
 
 class Executioner(RequestProxy):
     """Kills whoever sends the write of a number, counted from when that was said: before the server has it, or when it has taken
-    effect and nobody has heard of it. `hits`: what was cut off."""
+    effect and no one has heard of it. `hits`: what was cut off."""
 
     def __init__(self, plane):
         self.hit, self.hits, self.left = threading.Event(), collections.Counter(), 0

@@ -44,7 +44,7 @@ class Kubernetes(world.World):
         super().__init__(
             assets=assets(pathlib.Path(self.links.name)),
             apiserver_arguments=server_flags(self.gates),
-            # It takes the finalizer off a group that nobody uses any more.
+            # It takes the finalizer off a group that no one uses any more.
             controllers=["podgroup-protection-controller"],
             controller_arguments=[gate_flag(self.gates)],
             **options,

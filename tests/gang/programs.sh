@@ -77,7 +77,7 @@ build() {
     printf '%s\n' "module signalbox.test/$SET" "require $module v$version" "$directives" >go.mod
     [[ -z $kubernetes ]] || flags+=$(kubernetes_version_flags "$kubernetes")
     mkdir built built/files
-    # Two compilers at a time, and after all else: this takes minutes, and gigabytes if nobody limits it.
+    # Two compilers at a time, and after all else: this takes minutes, and gigabytes if no one limits it.
     nice "$GO" build -p 2 -ldflags "-s -w $flags" -o built/ "${packages[@]}" >&2
     tree=$("$GO" list -m -f '{{.Dir}}' "$module")
     for name in "${files[@]}"; do

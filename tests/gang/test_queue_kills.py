@@ -125,7 +125,7 @@ class Users:
         return self.test.world.patch("clusterqueue", self.test.here, {"spec": {"stopPolicy": policy}})
 
     def settle(self):
-        """All may run, and nobody does anything any more but end them."""
+        """All may run, and from now on they are only ended."""
         self.open()
         for name in self.names(lambda job: job["paused"]):
             self.patch(name, {"runMode": {"pause": {"enabled": False}}})

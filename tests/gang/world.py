@@ -71,7 +71,7 @@ class World(cluster.Cluster):
 
     def __init__(self, policy=None, apiserver_arguments=(), **plane):
         self.programs = programs(self.set_name)
-        # Nodes are ready from the start: nobody is there who would take the taint off.
+        # Nodes are ready from the start: no one is there who would take the taint off.
         ready = "--disable-admission-plugins=TaintNodesByCondition"
         super().__init__({**SOON, **(policy or {})}, apiserver_arguments=[ready, *apiserver_arguments], **plane)
         self.scheduler, self.numbers = None, itertools.count()

@@ -62,7 +62,7 @@ void write_keys(const pod_folder& pod, const core::planned_object& secret) {
     }
 }
 
-/// A port that nobody listens on. Not one that the kernel gives to connections of others: sshd
+/// A port that no one listens on. Not one that the kernel gives to connections of others: sshd
 /// takes it later.
 std::string free_port() {
     const auto found = run(R"(python3 -c '

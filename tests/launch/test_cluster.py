@@ -120,7 +120,7 @@ class Cluster(test_live.Anywhere, suite.Case):
 
     @suite.long
     def test_killed_rank(self):
-        """[behaviour 3.9] A rank is killed under DeepSpeed, and nobody may read logs: the launcher's pod says it by its message."""
+        """[behaviour 3.9] A rank is killed under DeepSpeed, and no one may read logs: the launcher's pod says it by its message."""
         live = self.live()
         one = deepspeed("killed", slots=1, env=environment_of({"FAULT": "killed"}), script="/probe/faulty.py")
         live.apply(one)

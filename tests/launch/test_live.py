@@ -80,7 +80,7 @@ class Anywhere:
     def test_peers_are_ended(self):
         """[behaviour 5.13] A rank dies while another one waits for no rank: its pod is ended, and no process of the job is left."""
         # An agent of torch 1.13 whose rank has failed waits 300 s for the others before it ends. Launchers over ssh wait for
-        # every rank for ever.
+        # every rank forever.
         for name, make in (("plain", plain), *([("torchrun", torchrun)] if PACKAGES == "current" else [])):
             with self.subTest(name):
                 live = self.live()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training that reports: real `transformers` in a script that nobody changed, and the helper of `examples/train` in every rank.
+"""Training that reports: real `transformers` in a script that no one changed, and the helper of `examples/train` in every rank.
 A rank of it stands still, and it goes on from its checkpoint."""
 import datetime
 import os

@@ -15,7 +15,7 @@ from suites import fail
 
 # A change may make a loop without end that takes all memory.
 MOST_MEMORY = 4 << 30
-# A change may make a program wait for ever: one that has used no CPU time for so many seconds does.
+# A change may make a program wait forever: one that has used no CPU time for so many seconds does.
 PATIENCE = 30
 # Clock ticks a second of a program that only waits: threads that beat for others to see go on.
 IDLE_TICKS = 0.2

@@ -138,7 +138,7 @@ private:
     }
 
     /// Absence is confirmed before anything is judged (5.3), and nothing waits beside one that
-    /// nobody confirms.
+    /// no one confirms.
     void check_absences() {
         if (missing_.empty() || is_final(before_.phase) || before_.phase == job_phase::paused) {
             return;
@@ -146,7 +146,7 @@ private:
         if (judges() && next_.attempt <= before_.attempt + 1) {
             out_.push_back("5.3 an incident is judged while an absence is not confirmed");
         } else if (!d_.status && !test::acts(d_, w_.now) && !confirms(missing_.front())) {
-            out_.push_back("5.3 nobody confirms an absence while the job waits");
+            out_.push_back("5.3 no one confirms an absence while the job waits");
         }
     }
 
@@ -427,7 +427,7 @@ private:
         }
         const instant deadline = *next_.start_time + seconds(*limit);
         if (!d_.wake_up || *d_.wake_up > deadline) {
-            out_.push_back("5.12 nobody wakes up at the deadline");
+            out_.push_back("5.12 there is no wake-up at the deadline");
         }
     }
 

@@ -18,7 +18,7 @@ enum class op : std::uint8_t {
     pass,          ///< decides and does all of it
     pass_defers,   ///< a deferrable status stays unwritten (BEHAVIOUR.md 4.16)
     lose_request,  ///< one write never reaches the server
-    lose_answer,   ///< one write takes effect, and nobody learns of it
+    lose_answer,   ///< one write takes effect, and no one learns of it
     crash,         ///< the process ends after so many writes; another one starts
     refuse_forbidden,
     refuse_invalid,
@@ -113,7 +113,7 @@ std::string to_words(const world& w, const choice& c);
 /// comes by itself.
 std::vector<choice> all_choices(const world& w);
 
-/// What happens next if nobody interferes: views are delivered, passes do what there is to do,
+/// What happens next if no one interferes: views are delivered, passes do what there is to do,
 /// deletions end, pods start, time passes to the next wake-up. Nothing if the world is at rest.
 std::optional<choice> natural_choice(const world& w);
 

@@ -97,7 +97,7 @@ private:
         }
     }
 
-    /// What pods are placed by says of the members what is on record, or they are held for ever
+    /// What pods are placed by says of the members what is on record, or they are held forever
     /// (8.6).
     void check_minimum() {
         if (!plan_.gang || plan_.objects.front().kind->use != kind_use::gang) {

@@ -47,7 +47,7 @@ bool may_run(const world& w, const pod_record& p) {
     return p.phase != pod_phase::succeeded && p.phase != pod_phase::failed && !is_given_up(w, p);
 }
 
-/// Type and index by the name, which nobody can change.
+/// Type and index by the name, which no one can change.
 bool is_same_replica(const world& w, const pod_record& a, std::string_view name) {
     const job_plan& plan = valid_plan(w);
     return engine::type_from_name(plan, a.name) == engine::type_from_name(plan, name) &&
@@ -65,7 +65,7 @@ void check_end(const world& w, violations& out) {
     if (w.harm.ended != job_phase::none && s.phase != w.harm.ended) {
         out.push_back(fmt::format("4.1 an end was left: {}", to_string(s.phase)));
     }
-    // Of another attempt nobody knows what became of its launcher (5.11).
+    // Of another attempt no one knows what became of its launcher (5.11).
     const bool by_others = engine::says(s.reason, engine::reason::invalid_spec) ||
                            engine::says(s.reason, engine::reason::replica_lost) ||
                            (limit && engine::says(s.reason, engine::reason::deadline_exceeded));

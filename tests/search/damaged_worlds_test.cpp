@@ -43,7 +43,7 @@ TEST_CASE("[behaviour 1.9] a pod with the index of another is known by its name"
     );
 }
 
-TEST_CASE("[behaviour 1.9] a pod that nobody watches does not live on through a pause or the end") {
+TEST_CASE("[behaviour 1.9] a pod that no one watches does not live on through a pause or the end") {
     CHECK(after("plain: labels", {"unwatch master-0", "pause"}) == violations{});
     CHECK(after("plain: labels", {"unwatch worker-0", "pause", "pass", "resume"}) == violations{});
     CHECK(after("plain: labels", {"pause", "pass", "unwatch worker-0"}) == violations{});

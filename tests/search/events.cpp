@@ -162,7 +162,7 @@ bool apply_to_pod(world& w, const choice& c) {
 }
 
 void start_all(world& w) {
-    // A gang is placed as a whole: what starts first holds nobody back.
+    // A gang is placed as a whole: what starts first holds no other back.
     std::vector<std::size_t> starting;
     for (std::size_t i = 0; i < w.pods.size(); ++i) {
         if (can_start(w, *w.pods[i])) {

@@ -138,7 +138,7 @@ private:
             const auto [it, fresh] = visited_.try_emplace(digest(w), fresh_id);
             if (!fresh) {
                 // A known state's run has been followed, unless it is of this very run: then time
-                // passes for ever, and the job waits.
+                // passes forever, and the job waits.
                 if (it->second >= begin) {
                     close_circle(w, id, it->second, next->what, done.writes > 0);
                 }

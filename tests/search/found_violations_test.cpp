@@ -224,7 +224,7 @@ TEST_CASE("[behaviour 7.2] [behaviour 5.10] a smaller size does not leave a job 
               .empty());
 }
 
-TEST_CASE("[behaviour 12.9] [behaviour 5.12] a deadline that a pause wins over wakes nobody") {
+TEST_CASE("[behaviour 12.9] [behaviour 5.12] a deadline that a pause wins over causes no wake-up") {
     CHECK(after(
               "plain, deadline, exits: late",
               {"wake", "vanish worker-0", "pause", "exits master-0 1"}

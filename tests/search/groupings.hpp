@@ -22,7 +22,7 @@ struct timed_exit {
 /// `worker-0 1, +5 master-0 137`: each exit with the seconds since the one before.
 std::string to_words(const std::vector<timed_exit>& exits);
 
-/// From a world on: what ends otherwise if nobody looks before the last exit than if somebody looks
+/// From a world on: what ends otherwise if no one looks before the last exit than if somebody looks
 /// at some of those before it; else nothing. `steps` is raised by what it took.
 std::string compare_looks(
     const world& from, const std::vector<timed_exit>& exits, std::uint64_t& steps

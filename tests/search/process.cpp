@@ -379,7 +379,7 @@ private:
         return false;
     }
 
-    /// From then on nobody is waited for (5.1).
+    /// From then on no other is waited for (5.1).
     void note_failed_peer(const action& a) {
         const auto& shown = w_.known_pods ? *w_.known_pods : w_.pods;
         const auto pod =

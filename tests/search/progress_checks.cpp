@@ -123,7 +123,7 @@ void check_progress_at_rest(const world& w, violations& out) {
     const bool reported = s.progress && s.progress->attempt == s.attempt;
     const bool late = w.now - last_sign(w, s.attempt) > seconds(policy->stall_after);
     if (reported && late && !stalls(s)) {
-        out.push_back("13.8 nobody notices that training stands still");
+        out.push_back("13.8 no one notices that training stands still");
     }
 }
 

@@ -29,7 +29,7 @@ namespace {
 struct hindrance {
     engine::reason reason;
     std::string_view text;  ///< of the condition Running, where a stronger reason stands
-    bool tried_again;       ///< by the clock: its end may be seen by nobody
+    bool tried_again;       ///< by the clock: its end may not be seen
     bool (*holds)(const world& w);
 };
 
@@ -143,7 +143,7 @@ std::string first_without_pod(const world& w) {
     return {};
 }
 
-/// The name of a wanted pod is held for ever by a stuck pod that was labelled `gone`.
+/// The name of a wanted pod is held forever by a stuck pod that was labelled `gone`.
 bool waits_for_dead_name(const world& w) {
     if (!w.has_plan()) {
         return false;
@@ -179,7 +179,7 @@ void check_tried_again(const world& w, violations& out) {
     }
     for (const hindrance& h : hindrances) {
         if (h.tried_again && h.holds(w) && is_named(w.job->status, h.reason, h.text)) {
-            out.push_back(fmt::format("I23 nobody tries again: {}", to_string(h.reason)));
+            out.push_back(fmt::format("I23 no one tries again: {}", to_string(h.reason)));
         }
     }
 }
@@ -254,11 +254,11 @@ void check_paused(const world& w, violations& out) {
     }
 }
 
-/// What the scheduler of Kubernetes holds, it holds for ever.
+/// What the scheduler of Kubernetes holds, it holds forever.
 void check_held(const world& w, violations& out) {
     for (const pod_ptr& p : w.pods) {
         if (is_held(w, *p) && p->phase == pod_phase::pending && !p->deletion && !is_hindered(w)) {
-            out.push_back("8.6 " + p->name + " is held for ever by its group");
+            out.push_back("8.6 " + p->name + " is held forever by its group");
             return;
         }
     }
@@ -311,7 +311,7 @@ void check_at_rest(const world& w, violations& out) {
         check_tried_again(w, out);
     }
     if (waits && waits_for_dead_name(w)) {
-        out.push_back("1.3 the job waits for ever for the name of a stuck pod");
+        out.push_back("1.3 the job waits forever for the name of a stuck pod");
     } else if (is_final(s.phase)) {
         check_ended(w, out);
     } else if (s.phase == job_phase::paused) {

@@ -33,7 +33,7 @@ struct pair {
     std::shared_ptr<const std::vector<std::string>> how = {};  ///< it came about
 };
 
-/// Pods of the job that nobody else can have the quota of, or the places. What a deleted job has is
+/// Pods of the job that no one else can have the quota of, or the places. What a deleted job has is
 /// collected.
 int held_quota(const world& w) {
     const core::quota_answer* says = w.deleted ? nullptr : quota_of(w);

@@ -150,7 +150,7 @@ const search_context::rendered_pod& search_context::pod_of(
     if (fresh) {
         const std::string json = as_accepted(job, made, a);
         it->second = {decode_pod(json).value(), rendezvous_of(json)};
-        it->second.record.content = 0;  // nobody forges here, and each decision would compare it
+        it->second.record.content = 0;  // no one forges here, and each decision would compare it
     }
     return it->second;
 }

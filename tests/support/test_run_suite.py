@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What run_suite.py does with suites that end, work for ever, or hang."""
+"""What run_suite.py does with suites that end, work forever, or hang."""
 
 import ast
 import os

@@ -63,10 +63,10 @@ time_account account_of(const time_spent& time, instant now);
 std::vector<attempt_record> attempts_of(const job_status& status);
 
 /// `step 1200 of 5000 (24 %), about 3 h left, loss 2.31`: one line, of which a terminal obeys
-/// nothing. Empty if nobody has reported (BEHAVIOUR.md 13.7), or nothing of the kind.
+/// nothing. Empty if no one has reported (BEHAVIOUR.md 13.7), or nothing of the kind.
 std::string training_in_words(const job_status& status, instant now);
 /// The same with `; last report 12 s ago`. Reports of another attempt than the present one are said
-/// to be of it. Empty if nobody has reported.
+/// to be of it. Empty if no one has reported.
 std::string progress_in_words(const job_status& status, instant now);
 
 /// The types of the conditions of a job (BEHAVIOUR.md 4.13). A constant.

@@ -110,7 +110,7 @@ constexpr std::string_view api_version_of(object_kind kind) {
 std::span<const object_kind> all_child_kinds();
 
 /// What schedulers refer to by name, of which jobs own none: the kinds that the action
-/// `read_object` may be about (BEHAVIOUR.md 12.15). Lives for ever.
+/// `read_object` may be about (BEHAVIOUR.md 12.15). Valid as long as the program.
 std::span<const object_kind> all_read_kinds();
 
 /// What the scheduler of gangs of that name places pods by, in the versions that it may have, the

@@ -85,7 +85,7 @@ struct pod_record {
     /// Whose gang it is a member of, as it says by what its scheduler asks of members; null: it
     /// says nothing of the kind.
     const gang::scheduler* gang = nullptr;
-    /// Hash of the fields that we set and that nobody else has a reason to change (BEHAVIOUR.md
+    /// Hash of the fields that we set and that no one else has a reason to change (BEHAVIOUR.md
     /// 2.14); 0: not known.
     std::uint64_t content = 0;
     /// Regular containers in spec order, then those init containers that failed or wait in error.
@@ -94,17 +94,17 @@ struct pod_record {
 /// `attempt` of a stuck pod that was given up: it only holds its name (BEHAVIOUR.md 1.3).
 inline constexpr std::int32_t gone_attempt = -1;
 
-/// Whose an object with keys is, which carries no mark that nobody else could write: what the
+/// Whose an object with keys is, which carries no mark that no one else could write: what the
 /// caller has found out of it (BEHAVIOUR.md 2.13). Key material is not looked at here.
 enum class key_standing : std::uint8_t {
     /// The caller made it: its creation was acknowledged with this UID. Also for callers that keep
-    /// children where nobody else writes.
+    /// children where no one else writes.
     made,
     /// It is what the operator would have made of the key pairs in it; whether it did is not known.
     found,
     /// As `found`, but for a specification that has changed since.
     outdated,
-    /// It is not what the operator makes: nobody's child, whatever its owner reference says.
+    /// It is not what the operator makes: no child of the job, whatever its owner reference says.
     foreign,
 };
 

@@ -76,7 +76,7 @@ void say_stall(story& s) {
             next_section,
             fmt::format(
                 "If {} for {}, it counts as stalled{}",
-                reported ? "it makes no progress" : "nobody reports progress",
+                reported ? "it makes no progress" : "no one reports progress",
                 words_of(seconds(*patience)),
                 plan->run.on_stall == stall_action::restart ? " and is restarted" : ""
             ),

@@ -49,7 +49,7 @@ constexpr std::array phases{
         "behaviour 4.2"},
     meaning{
         reason::master_unknown,
-        "The node of the deciding pod does not answer, so that nobody knows what the pod does",
+        "The node of the deciding pod does not answer, so that no one knows what the pod does",
         "behaviour 4.8"},
     meaning{
         reason::name_conflict,

@@ -87,7 +87,7 @@ std::vector<std::string> room_ledger::forget(const std::string& uid) {
     return out;
 }
 
-/// In most namespaces nobody was refused, and there is nothing to look through.
+/// In most namespaces nothing was refused, and there is nothing to look through.
 std::vector<std::string> room_ledger::freed(const std::string& ns) {
     std::vector<std::string> out;
     space& in = spaces_[ns];

@@ -16,7 +16,7 @@ namespace {
 
 using values = std::map<std::string_view, std::string_view, std::less<>>;
 
-/// Views into the document. A value that is no text stands for one that nobody writes.
+/// Views into the document. A value that is no text stands for one that is never written.
 values values_of(const json::value* data) {
     values out;
     if (data != nullptr && data->IsObject()) {

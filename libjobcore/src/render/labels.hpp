@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keys of the labels that children carry (BEHAVIOUR.md 1.6) and nobody else reads; the others are
+// Keys of the labels that children carry (BEHAVIOUR.md 1.6) and no one else reads; the others are
 // public.
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // A hash for comparing what others may have made: the first 64 bits of SHA-256 (FIPS 180-4). To
 // make another content of one hash takes as many tries as there are hashes. Two contents of one
-// hash are found sooner, by somebody who writes both: nobody is deceived by that but himself.
+// hash are found sooner, by somebody who writes both: that deceives only its author.
 #pragma once
 
 #include <array>

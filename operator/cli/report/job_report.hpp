@@ -22,7 +22,7 @@ struct job_report {
     core::time_account time;
     /// The present attempt stands last, without an end.
     std::vector<core::attempt_record> attempts;
-    /// How far training is, in one line; empty: nobody has reported.
+    /// How far training is, in one line; empty: no one has reported.
     std::string progress;
     /// The words of the condition that says why the job ended or stands still, or empty.
     std::string trouble;

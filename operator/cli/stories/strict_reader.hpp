@@ -69,7 +69,7 @@ public:
     void fail(std::string_view key, std::string message);
     std::string at(std::string_view key) const;
 
-    /// Members that nobody asked for are problems.
+    /// Members that no one asked for are problems.
     void finish();
 
 private:

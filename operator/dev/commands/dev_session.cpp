@@ -211,7 +211,7 @@ bool dev_session::make_operator() {
     controller_options options = options_of_operator(setup_);
     op::progress::receiver_options reports;
     if (setup_.options.pods == pod_runtime_kind::simulated) {
-        options.reports_to.url = "http://simulated";  // nobody calls it: see make_pods()
+        options.reports_to.url = "http://simulated";  // no one calls it: see make_pods()
     }
     auto* const of_machine = dynamic_cast<kubelet::process_runtime*>(pods_.get());
     const int socket = of_machine == nullptr ? -1 : of_machine->service_socket();

@@ -194,7 +194,7 @@ public:
         served_.insert(kind);
     }
 
-    void write_log(const std::string&, const std::string&) override {}  // nobody reads it here
+    void write_log(const std::string&, const std::string&) override {}  // no one reads it here
 
     void restart_operator() override {
         end_process();

@@ -81,7 +81,7 @@ std::optional<asked_action> read_action(const k8sio::http_request& request) {
     return out;
 }
 
-/// What has the name that a creation wanted: nobody's child.
+/// What has the name that a creation wanted: no child of the job.
 k8sio::http_response object_of_another(std::string_view target) {
     k8sio::http_response out;
     out.status = 200;

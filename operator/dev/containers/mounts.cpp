@@ -89,7 +89,7 @@ unique_fd open_in(int root, const std::string& path) {
 }
 
 unique_fd open_beneath(int root, const std::string& path) {
-    // The kernel gives up where a folder is moved while it looks; so often nobody is so unlucky.
+    // The kernel gives up where a folder is moved while it looks, which nothing does so many times.
     constexpr int most_tries = 100;
     unique_fd out;
     for (int i = 0; i < most_tries && !out && (i == 0 || errno == EAGAIN); ++i) {

@@ -365,7 +365,7 @@ private:
             const unique_fd here = open_in(root_.get(), target);
             const unique_fd view = here ? second_view(AT_FDCWD, target, false) : unique_fd();
             if (view && is_mapped()) {
-                may_fail(map_owners(view.get(), plan_.users, false));  // else they are nobody's
+                may_fail(map_owners(view.get(), plan_.users, false));  // else the owner is nobody
             }
             if (view && make_read_only(view.get(), false) == 0) {
                 attach(view.get(), here.get());

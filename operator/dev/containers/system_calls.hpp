@@ -7,7 +7,7 @@
 
 namespace signalbox::op::containers {
 
-/// Bounds this process and all that come of it, for ever, by libseccomp. Calls that reach the
+/// Bounds this process and all that come of it, forever, by libseccomp. Calls that reach the
 /// machine beyond a container, or need rights that no container has here, give EPERM, unless one of
 /// `capabilities` (bits) allows them; new namespaces too. A call that is newer than the table, or
 /// of another architecture than the machine's own, gives ENOSYS, as of an older kernel. The table

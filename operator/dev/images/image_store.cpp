@@ -53,7 +53,7 @@ unique_fd lock_image(const std::string& path, int how) {
     }
 }
 
-/// What is left of those that ended while they unpacked, and what nobody has used for long.
+/// What is left of those that ended while they unpacked, and what no one has used for long.
 void remove_unused(const std::string& folder) {
     std::error_code failed;
     std::vector<std::string> locks;

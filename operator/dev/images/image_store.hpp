@@ -54,7 +54,7 @@ public:
 
     /// The image that `wanted` names in an OCI layout (a folder, or an archive of one), or in what
     /// `docker save` or `podman save` has written; or all images, if `wanted` is empty. What is
-    /// unpacked already is taken as it is. Images that nobody has used for 30 days go.
+    /// unpacked already is taken as it is. Images that no one has used for 30 days go.
     result<std::vector<unpacked_image>> take(const std::string& path, const std::string& wanted);
 
 private:

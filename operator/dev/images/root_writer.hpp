@@ -16,9 +16,9 @@ struct archive_entry;
 
 namespace signalbox::op::images {
 
-/// Writes below one folder, which nobody else may change meanwhile. No name and no link of a layer
+/// Writes below one folder, which no one else may change meanwhile. No name and no link of a layer
 /// leads out of it. Owners are kept where root does this; else all is the caller's, and no file has
-/// rights of its own. Device files are left out: nobody could use them.
+/// rights of its own. Device files are left out: no one could use them.
 class root_writer {
 public:
     /// The folder must be there, and empty.

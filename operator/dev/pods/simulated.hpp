@@ -29,7 +29,7 @@ public:
     bool bound_only = false;         ///< a scheduler binds pods: they live from then on
     double speed = 1;                ///< everything happens this many times as fast
     scenario script;
-    /// Takes what pods report of their training; empty: nobody does.
+    /// Takes what pods report of their training; empty: no one does.
     std::function<void(const report_sender& from, const core::progress_message& said)> report;
     /// Told of settings that make no sense and of writes that failed.
     std::function<void(const std::string&)> complain;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What simulated pods report of a training that nobody does (BEHAVIOUR.md 13.10). Pure: by the time
+// What simulated pods report of a training that no one does (BEHAVIOUR.md 13.10). Pure: by the time
 // since their containers started.
 #pragma once
 

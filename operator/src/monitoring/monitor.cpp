@@ -126,7 +126,7 @@ http_answer monitor::answer(const http_question& question) {
 http_answer monitor::answer_debug(const http_question& question) const {
     if (question.path.starts_with("/debug/") && !is_private(options_.metrics)) {
         return plain_answer(
-            403, "only with a token, or where nobody but this machine can reach it\n"
+            403, "only with a token, or where no one but this machine can reach it\n"
         );
     }
     if (question.path.starts_with("/debug/") && question.from_web_page &&

@@ -3,7 +3,7 @@
 // An elector of client-go, which says when it believes to be the leader, and when it surely holds the Lease:
 //
 //	begin T       it leads from now on
-//	held T U      the server took a renewal at T or before; nobody else may begin before U
+//	held T U      the server took a renewal at T or before; no one else may begin before U
 //	released T    it is about to let the Lease go
 //	end T         it leads no more
 //

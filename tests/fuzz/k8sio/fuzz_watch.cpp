@@ -44,7 +44,7 @@ cut_stream cut(std::string_view bytes, std::uint64_t way) {
     });
     out.at_boundary = frames.at_boundary();
     if (out.end != watch_frames::outcome::more) {
-        out.at_boundary = false;  // nobody asks then
+        out.at_boundary = false;  // no one asks then
     }
     return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Input that nobody means well with: it gives findings, and costs little.
+// Input that no one means well with: it gives findings, and costs little.
 #include "signalbox_test/sanitized.hpp"
 
 #include <jobcore/schema.hpp>

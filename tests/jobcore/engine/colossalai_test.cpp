@@ -149,7 +149,7 @@ TEST_CASE("[behaviour 5.11] once the launcher has started every loss is the end"
         w.ask_deletion(w.pod("launcher", 0));
         failed_by_loss();
     }
-    SECTION("the launcher vanishes: nobody knows how far it came") {
+    SECTION("the launcher vanishes: no one knows how far it came") {
         w.vanish("launcher", 0);
         failed_by_loss();
         CHECK(w.find("launcher", 0) == nullptr);

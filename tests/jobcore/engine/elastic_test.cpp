@@ -304,7 +304,7 @@ TEST_CASE("[behaviour 5.6] without restarts in torchrun a lost pod takes all", "
     CHECK(w.status().backoff_count == 1);
 }
 
-TEST_CASE("[behaviour 5.10] without restarts in torchrun nobody is given up", "[engine]") {
+TEST_CASE("[behaviour 5.10] without restarts in torchrun no replica is given up", "[engine]") {
     world w(c10d(3, 0).elastic(1, 8, 3).run_policy("\"backoffLimit\":0"));
     w.start();
     w.exit("node", 2, 1);

@@ -84,7 +84,7 @@ TEST_CASE("[behaviour 4.15] ready of an ended job says how many ended well", "[e
     }
 }
 
-TEST_CASE("[behaviour 5.1] nobody waits for the peers of a debug job", "[engine]") {
+TEST_CASE("[behaviour 5.1] the peers of a debug job are not waited for", "[engine]") {
     world w(ddp().debug());
     w.start();
     w.exit("master", 0, 0);

@@ -339,7 +339,7 @@ TEST_CASE("[behaviour 5.6] c10d: the whole job where one pod cannot rejoin", "[e
         w.settle();
         w.wait(seconds{1});
         w.exit("node", 0, 1);
-    } else if (kind == 2) {  // nobody may restart
+    } else if (kind == 2) {  // no one may restart
         w.exit("node", 1, 137);
     } else {  // pod 0 has left the barrier
         w.exit("node", 1, 137);

@@ -13,7 +13,7 @@ using core::job_phase;
 using core::object_kind;
 using core::seconds;
 
-TEST_CASE("[behaviour 2.6] a Secret that nobody uses yet is made again at once", "[engine]") {
+TEST_CASE("[behaviour 2.6] a Secret that no one uses yet is made again at once", "[engine]") {
     world w(deepspeed(2));
     w.settle();
     const std::string first = w.child_of(object_kind::secret)->uid;
@@ -76,7 +76,7 @@ TEST_CASE("[behaviour 2.6] a Secret lost while pods start rebuilds the job, free
     CHECK(w.status().phase == job_phase::running);
 }
 
-TEST_CASE("[behaviour 2.10] labels of a Secret are nobody's concern", "[engine]") {
+TEST_CASE("[behaviour 2.10] labels of a Secret do not matter", "[engine]") {
     world w(deepspeed(2));
     if (GENERATE(false, true)) {
         w.start();  // also while pods run with its keys

@@ -100,7 +100,7 @@ TEST_CASE("[behaviour 12.14] what could not be read is not asked for again", "[e
 }
 
 TEST_CASE(
-    "[behaviour 3.13] nobody is waited for who has ended, or whose end has no time", "[engine]"
+    "[behaviour 3.13] no pod is waited for that has ended, or whose end has no time", "[engine]"
 ) {
     const bool all = GENERATE(true, false);
     world w(ddp(1));
@@ -204,7 +204,7 @@ TEST_CASE("[behaviour 3.13] who ends later is waited for where victims alone are
         );
         CHECK_FALSE(w.status().restarts.last->consequence);
     }
-    SECTION("nobody who has ended") {
+    SECTION("no pod that has ended") {
         w.exit("master", 0, 1, peer_closed);
         w.settle();
         REQUIRE(w.status().restarts.last);
@@ -212,7 +212,7 @@ TEST_CASE("[behaviour 3.13] who ends later is waited for where victims alone are
     }
 }
 
-TEST_CASE("[behaviour 3.13] nobody is waited for so long where the log cannot be read") {
+TEST_CASE("[behaviour 3.13] no pod is waited for so long where the log cannot be read") {
     world w(ddp(1));
     run_with_logs(w);
     w.exit("worker", 0, 1, peer_closed);

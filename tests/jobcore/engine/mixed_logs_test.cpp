@@ -52,7 +52,7 @@ std::string report(int host, int root, int root_code, int other_code) {
            entry(host, root, root_code) + std::string(60, '=') + "\n";
 }
 
-/// The same of one rank alone, whose error nobody recorded.
+/// The same of one rank alone, whose error no one recorded.
 std::string lone_report(int host, int rank) {
     return "====\nFailures:\n  <NO_OTHER_FAILURES>\n----\nRoot Cause (first observed failure):\n" +
            entry(host, rank, 1) + "====\n";

@@ -293,7 +293,7 @@ TEST_CASE(
         say_step(w, at_step(1200));
         CHECK(w.condition("Stalled") == "True/NoProgress");
     }
-    SECTION("nobody listens any more") {
+    SECTION("no one listens any more") {
         w.reported = {};
         w.reported_since.reset();
         w.settle();
@@ -349,7 +349,7 @@ TEST_CASE("[behaviour 13.8] what is no standstill", "[engine]") {
         void (*happens)(world& w);
     };
     const auto row_of_table = GENERATE(
-        row{"nobody listens", [](world& w) { w.reported_since.reset(); }},
+        row{"no one listens", [](world& w) { w.reported_since.reset(); }},
         row{"somebody listens again, for not long enough",
             [](world& w) {
                 w.reported_since = w.now() + seconds{1};
@@ -407,7 +407,7 @@ TEST_CASE(
     CHECK(w.condition("Stalled") == "True/NoProgress");
 }
 
-TEST_CASE("[behaviour 13.8] nobody has reported", "[engine]") {
+TEST_CASE("[behaviour 13.8] no one has reported", "[engine]") {
     world w(ddp().run_policy(R"("progress":{"firstReportAfterSeconds":300,"stallAction":"Restart"})"
     ));
     start_heard(w);

@@ -186,7 +186,7 @@ TEST_CASE("[api 5.7] older versions wrote no condition Succeeded", "[engine]") {
     CHECK_FALSE(w.has_event("StatusRepaired"));
 }
 
-TEST_CASE("[api 5.7] [behaviour I6] nobody ends a job by its status", "[engine]") {
+TEST_CASE("[api 5.7] [behaviour I6] no one ends a job by its status", "[engine]") {
     world w(ddp());
     w.start();
     const auto damage = GENERATE(values<void (*)(world&)>(
@@ -202,7 +202,7 @@ TEST_CASE("[api 5.7] [behaviour I6] nobody ends a job by its status", "[engine]"
     CHECK(w.live_pods() == 3);
 }
 
-TEST_CASE("[api 5.7] [behaviour 6.4] nobody pauses or resumes a job by its status", "[engine]") {
+TEST_CASE("[api 5.7] [behaviour 6.4] no one pauses or resumes a job by its status", "[engine]") {
     world w(ddp());
     w.start();
     SECTION("pause") {
@@ -239,7 +239,7 @@ TEST_CASE("[api 5.7] [behaviour 4.1] a lost reason of an end is that of its cond
     CHECK(w.status().reason == reason);
 }
 
-TEST_CASE("[api 5.7] before the first attempt nobody has completed or was given up") {
+TEST_CASE("[api 5.7] before the first attempt no replica has completed or was given up") {
     world w(ddp());
     w.settle();
     w.pods().clear();
@@ -285,7 +285,9 @@ TEST_CASE(
     CHECK(w.pods().size() == 3);
 }
 
-TEST_CASE("[api 5.7] [behaviour 5.10] nobody is given up where the policy does not", "[engine]") {
+TEST_CASE(
+    "[api 5.7] [behaviour 5.10] no replica is given up where the policy does not", "[engine]"
+) {
     world w(ddp());
     w.start();
     w.status().restarts.given_up = {{"worker", index_set::parse("1")}};

@@ -60,7 +60,7 @@ TEST_CASE(
     CHECK(all_report(fresh, true));
     fresh.wait(seconds{3600});
     fresh.settle();
-    CHECK(fresh.condition("Stalled").empty());  // nobody has to report
+    CHECK(fresh.condition("Stalled").empty());  // no one has to report
 
     world older(ddp());
     start_heard(older);

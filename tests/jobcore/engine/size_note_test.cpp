@@ -108,7 +108,7 @@ TEST_CASE("[behaviour 7.1] no size is written into a paused job", "[engine]") {
     REQUIRE(w.job_patches.size() == 1);
 
     // Replicas that change during a pause are noted after the resume; until then the old note
-    // stays, and nobody is warned of what the operator wrote itself.
+    // stays, and no user is warned of what the operator wrote itself.
     set_pause(w, true);
     w.settle();
     w.edit() = job_builder(ddp(4).expected(3).pause());
@@ -297,7 +297,7 @@ TEST_CASE("[behaviour 11.1] a fresh process tells no warnings of an edit", "[eng
     }
 }
 
-TEST_CASE("[behaviour 11.1] nobody is told of a job that has ended", "[engine]") {
+TEST_CASE("[behaviour 11.1] no one is told of a job that has ended", "[engine]") {
     world w(ddp(1));
     w.start();
     w.exit("master", 0, 0);

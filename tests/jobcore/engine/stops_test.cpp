@@ -20,7 +20,7 @@ using signalbox::test::world;
 
 namespace {
 
-/// Names of pods that nobody has asked to end yet.
+/// Names of pods that no one has asked to end yet.
 std::vector<std::string> untold_pods(world& w) {
     std::vector<std::string> out;
     for (const pod_record& p : w.pods()) {

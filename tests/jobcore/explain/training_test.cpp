@@ -104,7 +104,7 @@ TEST_CASE("[behaviour 13.8] how long an attempt may go without a report", "[expl
     const explained e(w);
     INFO(e.text());
     const std::string said =
-        "If nobody reports progress for 60 s, it counts as stalled and is restarted.";
+        "If no one reports progress for 60 s, it counts as stalled and is restarted.";
     CHECK(e.says(in::next, said) == !debug);
 }
 

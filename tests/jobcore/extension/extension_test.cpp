@@ -289,7 +289,7 @@ TEST_CASE("[behaviour 8.5] a scheduler that has not admitted its gang is named, 
     w.say(R"({"gate":"shut","why":"QueueIsFull"})");
     CHECK(w.waits_for() == "Gang " + w.gang()->name + " is not ready: QueueIsFull");
     w.say(R"({"gate":"open"})");
-    CHECK(w.job.status.reason == "SchedulingGated");  // nobody has taken the gates away (4.12)
+    CHECK(w.job.status.reason == "SchedulingGated");  // no one has taken the gates away (4.12)
     w.start_all();
     CHECK(w.job.status.phase == job_phase::running);
 }

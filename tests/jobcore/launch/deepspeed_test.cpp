@@ -450,7 +450,7 @@ TEST_CASE("[behaviour 2.6] ConfigMap and Secret as the server shows them", "[ren
     }
 }
 
-TEST_CASE("[behaviour 2.13] all of the data counts, and that nobody can change it", "[render]") {
+TEST_CASE("[behaviour 2.13] all of the data counts, and that no one can change it", "[render]") {
     auto job = deepspeed_job(2).compile();
     for (const auto kind : {object_kind::secret, object_kind::config_map}) {
         auto text = core::preview_object(job.plan, job.planned(kind), 3, {});

@@ -390,7 +390,7 @@ TEST_CASE("a template whose parts have other types than Kubernetes wants is an e
     CHECK(bad({}, R"("initContainers":[1])") == spec + "/initContainers");
 }
 
-TEST_CASE("a specification that nobody has validated: a template that is none", "[launch]") {
+TEST_CASE("a specification that no one has validated: a template that is none", "[launch]") {
     const auto errors_of = [](const std::string& pod_template) {
         const auto parsed = core::parse_job(job_builder().replicas("worker", 1).json());
         REQUIRE(parsed.spec);

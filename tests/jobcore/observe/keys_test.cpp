@@ -129,7 +129,7 @@ TEST_CASE("[behaviour 2.13] every key and every text is held against the key pai
     }
 }
 
-TEST_CASE("[behaviour 2.13] ssh takes commands from its configuration: it is ours or nobody's") {
+TEST_CASE("[behaviour 2.13] ssh takes commands from its configuration: it is ours or no one's") {
     const auto job = job_of(deepspeed(2));
     const std::string secret = made(job);
     const std::string config = config_of(secret);

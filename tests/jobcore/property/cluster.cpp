@@ -280,7 +280,7 @@ bool cluster::patch(const action& a, const job_object& decided, const decision& 
                 a.kind, accepted(preview_action(decided, made, a), c.uid, now, a.kind)
             );
             repaired->ready = c.ready;
-            repaired->data_fingerprint = c.data_fingerprint;  // nobody can change that part
+            repaired->data_fingerprint = c.data_fingerprint;  // no one can change that part
             repaired->creation = c.creation;
             c = std::move(*repaired);
         }

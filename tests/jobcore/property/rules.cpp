@@ -406,11 +406,11 @@ bool something_moves(const situation& c) {
     return pod_moves || std::ranges::any_of(c.seen.children, &child_record::deleting);
 }
 
-/// Nobody damaged the status: what a decision wrote is what the next one can read.
+/// No one damaged the status: what a decision wrote is what the next one can read.
 void check_not_repaired(const decision& d, violations& out) {
     const auto told = std::ranges::find(d.events, "StatusRepaired", &event::reason);
     if (told != d.events.end()) {
-        out.push_back("api 5.7 a status that nobody damaged is repaired: " + told->message);
+        out.push_back("api 5.7 a status that no one damaged is repaired: " + told->message);
     }
 }
 

@@ -22,7 +22,7 @@ struct situation {
     core::instant now;
     /// What `runPolicy.backoffLimit` means for the job.
     std::int32_t backoff_limit = 0;
-    /// Nothing is created any more and nobody waits for it (BEHAVIOUR.md 2.5).
+    /// Nothing is created any more and nothing waits for it (BEHAVIOUR.md 2.5).
     bool namespace_dying = false;
 
     /// The specification has no error.

@@ -185,7 +185,7 @@ TEST_CASE(
         CHECK(r.last->not_before == noon);
         CHECK_FALSE(r.last->time);
     }
-    SECTION("what they never wrote is nobody's") {
+    SECTION("what they never wrote is no one's") {
         const auto r =
             parse_status(R"({"status":{"restarts":{"last":{"cause":"PodFailed","scope":"Replica",)"
                          R"("counted":true,"pods":[{"name":"p-1"}],"pending":true}}}})")

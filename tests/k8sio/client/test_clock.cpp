@@ -88,7 +88,7 @@ TEST_CASE("[requirement R8] a sleep ends at its time, or with false when it is c
 TEST_CASE("[requirement R8] a waker ends a sleep early") {
     virtual_loop loop;
     sleep_waker waker;
-    waker.wake();  // nobody sleeps
+    waker.wake();  // no one sleeps
     test::task<wake_reason> sleeper(
         loop, sleep_until(loop.time, loop.time.steady_now() + 10s, waker)
     );
@@ -101,7 +101,7 @@ TEST_CASE("[requirement R8] a waker ends a sleep early") {
     waker.wake();
 }
 
-TEST_CASE("[requirement R8] a coroutine that sleeps for ever is destroyed with the clock") {
+TEST_CASE("[requirement R8] a coroutine that sleeps forever is destroyed with the clock") {
     auto witness = std::make_shared<int>(0);
     {
         virtual_loop loop;

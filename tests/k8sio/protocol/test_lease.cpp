@@ -202,7 +202,7 @@ TEST_CASE_METHOD(
         CHECK(next() == "sleep");
         CHECK_FALSE(fsm.lost());
     }
-    SECTION("nobody knows") {
+    SECTION("no one knows") {
         fsm.on_written(now, failure(errc::timeout));
         CHECK_FALSE(fsm.leads(now));
         REQUIRE(next() == "sleep");
@@ -234,7 +234,7 @@ TEST_CASE_METHOD(lease_fixture, "[requirement B2] a longer duration of the holde
 }
 
 TEST_CASE_METHOD(
-    lease_fixture, "[requirement B3] [requirement B6] who cannot renew stops in time, for ever"
+    lease_fixture, "[requirement B3] [requirement B6] who cannot renew stops in time, forever"
 ) {
     lead();
     const steady_time renewed = now;
@@ -260,7 +260,7 @@ TEST_CASE_METHOD(
     CHECK(next() == "finish");
 }
 
-TEST_CASE_METHOD(lease_fixture, "[requirement B3] belief ends by itself, also if nobody asks") {
+TEST_CASE_METHOD(lease_fixture, "[requirement B3] belief ends by itself, also if no one asks") {
     lead();
     CHECK(fsm.leads(now + 10s - 1ns));
     CHECK_FALSE(fsm.leads(now + 10s));
@@ -279,7 +279,7 @@ TEST_CASE_METHOD(lease_fixture, "[requirement B6] another holder, or no Lease, i
     now = last.until;
     REQUIRE(next() == "update");
     fsm.on_written(now, failure(errc::http_status, 409));
-    CHECK(fsm.leads(now));  // nobody may have taken it before the deadline
+    CHECK(fsm.leads(now));  // no one may have taken it before the deadline
     REQUIRE(next() == "get");
     if (which == "no Lease") {
         fsm.on_read(now, failure(errc::http_status, 404));
@@ -467,7 +467,7 @@ private:
         if (weather != 2) {  // else it never arrives
             at(now_ + millis(slow), [this, index, identity, action, number, weather, slow] {
                 const result<lease_record> answer = serve(action);
-                if (weather != 3) {  // else nobody hears of it
+                if (weather != 3) {  // else no one hears of it
                     at(now_ + millis(slow), [this, index, identity, action, number, answer] {
                         in_process(index, identity, [=, this] {
                             tell(index, action, number, answer);

@@ -15,7 +15,7 @@ using fixture = test::controller_fixture;
 
 namespace {
 
-/// A view of a type that the server need not serve: nobody waits for its first list.
+/// A view of a type that the server need not serve: no one waits for its first list.
 class lenient_view final : public view {
 public:
     bool synced() const override { return true; }
@@ -76,7 +76,7 @@ TEST_CASE("[requirement E2] an answer is in the store at once, and its event is 
     store<object_meta> empty(read_object_meta);
     f.subject->note_answer("k", f.maps, *made);
     CHECK(f.maps.size() == 1);
-    f.subject->note_answer("k", empty, *made);  // of a view that nobody watches
+    f.subject->note_answer("k", empty, *made);  // of a view that no one watches
     f.loop.run_for(1s);
     CHECK(f.subject->is_fresh("k"));
     f.subject->note_answer("k", f.maps, "no object");

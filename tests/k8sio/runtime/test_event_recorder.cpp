@@ -252,7 +252,7 @@ TEST_CASE_METHOD(
     CHECK(running.done);
 }
 
-TEST_CASE_METHOD(recorder_fixture, "[requirement H1] stop flushes the queue, but not for ever") {
+TEST_CASE_METHOD(recorder_fixture, "[requirement H1] stop flushes the queue, but not forever") {
     SECTION("all goes well") {
         subject.record(note("a"));
         subject.record(note("b"));

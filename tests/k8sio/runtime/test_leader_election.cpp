@@ -203,7 +203,7 @@ TEST_CASE_METHOD(
     CHECK_FALSE(election.leads());
 }
 
-TEST_CASE_METHOD(election_fixture, "[requirement B4] stopped before it runs, it asks nobody") {
+TEST_CASE_METHOD(election_fixture, "[requirement B4] stopped before it runs, it asks no one") {
     leader_election early(a.api, a.options("early"));
     loop.settle();
     const auto before = server.count_requests("GET", "/leases/signalbox");

@@ -158,7 +158,7 @@ TEST_CASE("[requirement Q9] a record that changes is found as before, by a uid o
     CHECK(f.store.size() == 0);
 }
 
-TEST_CASE("[requirement W8] an older or repeated version changes nothing and wakes nobody") {
+TEST_CASE("[requirement W8] an older or repeated version changes nothing and wakes no one") {
     store_fixture f;
     f.fill({"a job 9 new"}, "9");
     f.changes.clear();
@@ -280,7 +280,7 @@ TEST_CASE("an answer that is newer than the list stays, one that the view has pa
         CHECK(f.store.size() == 0);
     }
     SECTION("the deletion overtook the answer") {
-        // Taken, it would stay for ever: its last event has been seen.
+        // Taken, it would stay forever: its last event has been seen.
         CHECK_FALSE(f.store.insert_answer({"a", "job", "9", "x"}));
         CHECK(f.of("job").empty());
     }
@@ -455,7 +455,7 @@ TEST_CASE("an answer is read as events are, and gives its version") {
     CHECK(f.store.insert_answer("no object").empty());
 }
 
-TEST_CASE("a view that nobody watches any more is as before its first list") {
+TEST_CASE("a view that no one watches any more is as before its first list") {
     store_fixture f;
     f.fill({"a job 1 x", "b job 1 y"}, "1");
     f.changes.clear();

@@ -164,7 +164,7 @@ TEST_CASE("each answer has an Audit-Id of its own") {
 }
 
 TEST_CASE(
-    "[requirement A1] [requirement H7] a server with a token speaks TLS, and lets nobody in "
+    "[requirement A1] [requirement H7] a server with a token speaks TLS, and lets no one in "
     "without it"
 ) {
     asio::io_context io;

@@ -125,7 +125,7 @@ def commands(k, root):
     equal(run_bytes(k, "exec", "one", "--", "true"), (0, b"", b""), "a silent command")
     equal(execute(k, "one", "sh", "-c", "kill -9 $$")[0], 137, "exit code after a signal")
     equal(run_bytes(k, "exec", "-i", "one", "--", "cat", stdin=b"abc"), (0, b"abc", b""), "input to its end")
-    equal(run_bytes(k, "exec", "-i", "one", "--", "head", "-c", "1", stdin=b"x" * 1_000_000)[1], b"x", "input nobody reads")
+    equal(run_bytes(k, "exec", "-i", "one", "--", "head", "-c", "1", stdin=b"x" * 1_000_000)[1], b"x", "input no one reads")
     big = os.urandom(20_000_000)
     summed = hashlib.md5(big).hexdigest().encode() + b"  -\n"
     equal(run_bytes(k, "exec", "-i", "one", "--", "md5sum", stdin=big)[:2], (0, summed), "20 MB in")
@@ -265,7 +265,7 @@ def forwarding_ports(k, root):
     child.communicate(timeout=PATIENCE)
     echo.stop()
     child, port = start_forward(k, "one", f"0:{echo.port}")
-    equal(ask(port, b""), b"", "answer of a port that nobody listens on")
+    equal(ask(port, b""), b"", "answer of a port that no one listens on")
     has(child.communicate(timeout=PATIENCE)[0], f"error forwarding port {echo.port} to pod one, uid .* inside the pod: Connection refused")
 
 

@@ -197,7 +197,7 @@ TEST_CASE(
     CHECK(first.text() == "nothing yet");
     log->out->put("a");
     CHECK(first.text() == "a");
-    // Nobody reads: of a million pieces one is taken.
+    // No one reads: of a million pieces one is taken.
     const int before = log->out->reads;
     for (int i = 0; i < 1000; ++i) {
         log->out->put("b");

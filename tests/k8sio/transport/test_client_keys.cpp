@@ -234,7 +234,7 @@ TEST_CASE_METHOD(keys_fixture, "[requirement C7] a renewal that fails is told wh
     const auto got = test::run(loop, transport->exchange(request, loop.time.steady_now() + 30s));
     CHECK(got.has_value());
     CHECK(told.empty());
-    loop.run_for(1s);  // nobody asks for anything
+    loop.run_for(1s);  // no one asks for anything
     CHECK(told.size() == 1);
 }
 

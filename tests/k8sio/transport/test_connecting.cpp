@@ -174,7 +174,7 @@ TEST_CASE_METHOD(
 ) {
     serve([](int, const std::string&) { return ok(); });
     const auto loopback = asio::ip::make_address("127.0.0.1");
-    // A listener that nobody accepts from: once its queue is full it answers nobody.
+    // A listener that no one accepts from: once its queue is full it answers no one.
     asio::ip::tcp::acceptor full(loop);
     full.open(asio::ip::tcp::v4());
     full.bind({loopback, 0});

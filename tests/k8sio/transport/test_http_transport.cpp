@@ -98,7 +98,7 @@ TEST_CASE_METHOD(fixture, "[requirement T1] one connection serves request after 
         CHECK(net.connections == 2);
         CHECK(net.open == 1);
     }
-    SECTION("which is closed, while there is a watch, though nobody asks for it") {
+    SECTION("which is closed, while there is a watch, though no one asks for it") {
         net.respond = [](const std::string&) { return watch_head; };
         const auto watch = test::run(loop, transport->open_stream(request, 600s));
         net.respond = [](const std::string&) { return ok_answer; };
@@ -311,7 +311,7 @@ TEST_CASE_METHOD(fixture, "[requirement T14] an answer that is no HTTP is a bad 
     CHECK(exchange().error().code == errc::invalid_argument);
 }
 
-TEST_CASE_METHOD(fixture, "[requirement T2] a watch owns its connection and blocks nobody") {
+TEST_CASE_METHOD(fixture, "[requirement T2] a watch owns its connection and blocks no one") {
     options.max_connections = 1;
     make();
     CHECK(exchange().has_value());

@@ -284,7 +284,7 @@ TEST_CASE_METHOD(
     CHECK(ask_for(life * 10, replace_file) == 0);
     CHECK(refused == 0);
     CHECK(changes >= 12);
-    // Nobody replaces it: what is asked after its end is refused until there is another one, and
+    // No one replaces it: what is asked after its end is refused until there is another one, and
     // not longer.
     kubelet = false;
     const auto left = *written + life - second();

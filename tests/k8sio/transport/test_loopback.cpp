@@ -144,7 +144,7 @@ TEST_CASE_METHOD(world, "[requirement T3] a handshake that never ends times out"
     CHECK(classify(answer.error()) == retry_class::retry_later);  // nothing was sent
 }
 
-TEST_CASE_METHOD(world, "[requirement R4] nobody listens: an error before anything was sent") {
+TEST_CASE_METHOD(world, "[requirement R4] no one listens: an error before anything was sent") {
     serve([](int, const std::string&) { return ok(); });
     server->stop();
     const auto answer = exchange();
@@ -409,7 +409,7 @@ TEST_CASE_METHOD(world, "[requirement C9] credentials over plain HTTP only for w
     CHECK(make_http_transport(loop.get_executor(), time, config).has_value());
 }
 
-TEST_CASE_METHOD(world, "[requirement C5] an encrypted key is an error, and nobody is asked") {
+TEST_CASE_METHOD(world, "[requirement C5] an encrypted key is an error, and no one is asked") {
     const certificate user("jane", "DNS:jane", &authority);
     config.scheme = "https";
     config.client_cert_pem = user.pem();

@@ -63,7 +63,7 @@ class Dev(unittest.TestCase):
             self.assertRegex(result.out, r"(?m)^%s +\w+Job +Succeeded " % job)
 
     def test_gangs_of_other_schedulers_run(self):
-        """Nobody holds them here; Volcano alone has to let them in."""
+        """No one holds them here; Volcano alone has to let them in."""
         folder = os.path.join(program.source_dir(), "examples/schedulers")
         names = ["kubernetes", "coscheduling", "koordinator"]
         result = self.dev("--until-finished", "--speed", "10", "--apply", *(f"{folder}/{name}.yaml" for name in names))

@@ -21,7 +21,7 @@ import skips  # noqa: E402 (found by the line above)
 
 PR_SET_CHILD_SUBREAPER = 36
 NOBODY = 65534
-# Becomes a program in whose user namespace nobody may make another.
+# Becomes a program in whose user namespace no one may make another.
 NO_NAMESPACES = ["unshare", "--user", "--map-root-user", "sh", "-c", 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$0" "$@"']
 
 

@@ -203,7 +203,7 @@ TEST_CASE("a container that takes more memory than its limit is killed, and that
     CHECK(o.status.oom_killed);
 }
 
-TEST_CASE("a gigabyte of output is held back while nobody reads") {
+TEST_CASE("a gigabyte of output is held back while no one reads") {
     machine m;
     const auto p = m.start(m.shell(m.make_sandbox(), "head -c 1073741824 /dev/zero; echo end >&2"));
     std::string buffer(1 << 20, '\0');
@@ -215,7 +215,7 @@ TEST_CASE("a gigabyte of output is held back while nobody reads") {
         return pages * ::sysconf(_SC_PAGESIZE);
     };
     const long before = resident();
-    // While nobody reads others run, and the writer is not through.
+    // While no one reads others run, and the writer is not through.
     CHECK(m.run("echo other").out == "other\n");
     for (;;) {
         const std::size_t size = m.await(p->read(output_stream::out, boost::asio::buffer(buffer)));

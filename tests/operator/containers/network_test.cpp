@@ -52,14 +52,14 @@ TEST_CASE("sandboxes talk to each other over TCP") {
     CHECK(m.run(m.shell(b, client("127.0.0.1"))).err == "no: Connection refused\n");
 }
 
-TEST_CASE("a sandbox that is cut off reaches nobody until it is joined again") {
+TEST_CASE("a sandbox that is cut off reaches no one until it is joined again") {
     machine m;
     const sandbox a = m.make_sandbox("a");
     const sandbox b = m.make_sandbox("b");
     const auto listener = m.start(m.shell(a, std::string(server) + "80 0.0.0.0"));
     CHECK(m.line(*listener) == "listening");
     m.runtime().cut(a.id, true);
-    // Not a time-out that could be too short: with nobody to answer for its address the kernel says
+    // Not a time-out that could be too short: with no one to answer for its address the kernel says
     // so.
     CHECK(m.run(m.shell(b, client(a.address))).err == "no: No route to host\n");
     m.runtime().cut(a.id, false);

@@ -380,7 +380,7 @@ TEST_CASE(
     CHECK(s.writes("PUT status").size() == before + 10);
 }
 
-TEST_CASE("[requirement X7] a status that the server does not keep is not written for ever") {
+TEST_CASE("[requirement X7] a status that the server does not keep is not written forever") {
     scripted s;
     s.decide = [&](const core::job_object& job, core::instant) {
         core::decision d;

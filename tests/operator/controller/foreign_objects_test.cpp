@@ -36,7 +36,7 @@ std::string owned_object(
            owner_uid + R"(","controller":true}]},"spec":)" + spec + "}";
 }
 
-/// A world with a second job, whose objects nobody collects.
+/// A world with a second job, whose objects no one collects.
 struct two_jobs : scripted {
     two_jobs() : job(read_job(*this)) { other_uid = w->create_job(job_builder("other").json()); }
 

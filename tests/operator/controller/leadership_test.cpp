@@ -161,7 +161,7 @@ TEST_CASE_METHOD(
     CHECK(a.said("leading: lease=default/signalbox") == 1);
     CHECK(a.said("request for the lease failed") == 0);
     CHECK(b.said("another replica leads: lease=default/signalbox holder=") == 1);
-    // Where nobody led, the first lists came after the Lease, and are the only ones.
+    // Where no one led, the first lists came after the Lease, and are the only ones.
     CHECK(a.pod_lists == 1);
     CHECK(b.pod_lists == 1);
 }

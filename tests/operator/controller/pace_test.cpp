@@ -315,7 +315,7 @@ TEST_CASE("[requirement Q5] jobs of the first list come after a job that changes
     s.w->run_for(seconds{1});
     s.w->kill_operator();
     s.looks.clear();
-    // The first decisions wait for the list of a kind that is served, but not for ever.
+    // The first decisions wait for the list of a kind that is served, but not forever.
     s.w->server().set_fault_hook([](std::string_view method, std::string_view target) {
         return method == "GET" && target.find("/podgroups") != target.npos ? answer(500)
                                                                            : k8sio::server::fault();

@@ -216,7 +216,7 @@ TEST_CASE("who does not have the token is not trusted") {
         CHECK(with("Bearer secret") == "401");
         CHECK(with("Bearer other") == "200");
     }
-    SECTION("none is left: nobody is trusted") {
+    SECTION("none is left: no one is trusted") {
         replace(here, "token", "\n");
         CHECK(with("Bearer secret") == "401");
         CHECK(with("Bearer ") == "401");

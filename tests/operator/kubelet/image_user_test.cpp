@@ -143,7 +143,7 @@ TEST_CASE("a container runs what its image says, and the pod says more") {
         const auto n = run(R"j(,"args":["echo","x"])j");
         CHECK(n->containers().runs.at(0).process.argv == words{"echo", "x"});
     }
-    SECTION("nothing, where nobody says what") {
+    SECTION("nothing, where no one says what") {
         config.entrypoint.clear();
         config.command.clear();
         const auto n = run("");

@@ -194,7 +194,7 @@ TEST_CASE("init containers run one after the other, and sidecars beside the othe
         CHECK(order == std::vector<std::string>{"bad"});
         CHECK(n.field("a", state + "/waiting/reason") == "PodInitializing");
     }
-    SECTION("a sidecar that ends before it has started lets nobody pass") {
+    SECTION("a sidecar that ends before it has started lets no other pass") {
         n.containers().exec_script = [](const auto&) { return ends_after(10ms, 1); };
         n.containers().script = [&](const containers::container_spec& spec) {
             order.push_back(spec.process.argv.front());
@@ -318,7 +318,7 @@ TEST_CASE("what a container lacks is said in the kubelet's words, and it starts 
         CHECK(n.field("a", state + "/waiting/reason") == "CreateContainerError");
         CHECK(
             n.field("a", state + "/waiting/message") ==
-            "container c has no command: nobody here knows the entrypoint of the image img:1, as "
+            "container c has no command: no one here knows the entrypoint of the image img:1, as "
             "images are not pulled; give the container a command in front of its args, or the "
             "image "
             "by --image img:1=FILE"

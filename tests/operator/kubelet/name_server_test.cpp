@@ -111,7 +111,7 @@ TEST_CASE("a server of the machine that is silent is waited for three seconds") 
         CHECK(failed.substr(0, 2) == "\x12\x34");
         CHECK(code_of(failed) == 2);
     }
-    // Too late: nobody asks any more.
+    // Too late: no one asks any more.
     w.uplink.send(asked, w.uplink.from);
     w.pod.send(query_for("no.ns.svc.cluster.local"), w.address);
     CHECK(code_of(w.answer()) == 3);

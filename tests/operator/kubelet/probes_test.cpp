@@ -174,7 +174,7 @@ TEST_CASE("a probe that takes too long has failed, and what it started is killed
     ));
 }
 
-TEST_CASE("a port that nobody listens on is named") {
+TEST_CASE("a port that no one listens on is named") {
     node_fixture n;
     n.create(
         "a",

@@ -119,7 +119,7 @@ TEST_CASE("a command runs in a container as that runs") {
     n.run_for(1s);
     CHECK(n.wait((*made)->read_some(process_output::out)).value().empty());
     CHECK(n.wait((*made)->wait()).value() == 3);
-    CHECK(n.wait((*made)->write("x")).error().message == internal + "nobody reads it any more");
+    CHECK(n.wait((*made)->write("x")).error().message == internal + "no one reads it any more");
     options.in = false;
     options.tty = true;
     REQUIRE(n.exec(n.ref("a"), options).has_value());

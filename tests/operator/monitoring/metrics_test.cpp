@@ -262,7 +262,7 @@ TEST_CASE("only the time that a job did not run is lost") {
     completed.last_transition = now - seconds{90};
     before.status.phase = core::job_phase::unknown;
     before.status.conditions = {running, completed};
-    CHECK(lost() == 0);  // nobody saw it run, but it did
+    CHECK(lost() == 0);  // no one saw it run, but it did
     before.status.conditions[0].status = false;
     CHECK(lost() == 50);
     before.status.conditions[0].last_transition = now + seconds{5};  // another node's clock

@@ -127,7 +127,7 @@ TEST_CASE("[behaviour 13.11] what is none is refused, and counted") {
     CHECK(l.post(place, std::string(64 * 1024 + 1, 'x')) == "HTTP/1.1 413 Payload Too Large");
 }
 
-TEST_CASE("[behaviour 13.11] bodies that do not come hold up nobody") {
+TEST_CASE("[behaviour 13.11] bodies that do not come hold up no one else") {
     listening l;
     std::vector<tcp::socket> slow;
     const std::string begun = "POST " + place +

@@ -360,7 +360,7 @@ TEST_CASE("[behaviour 13.11] the bytes that wait for a review have a bound") {
     r.w.settle();
 }
 
-TEST_CASE("[behaviour 13.11] an API server that hangs holds up nobody whose token is known") {
+TEST_CASE("[behaviour 13.11] an API server that hangs holds up no one whose token is known") {
     reporting_world r;
     cut_transport way(r.w.server().connect(), r.w.time());
     k8sio::client api(way, r.w.time());

@@ -56,7 +56,7 @@ std::string copy_with(const std::string& object_json, const char* pointer, const
 
 }  // namespace
 
-TEST_CASE("[behaviour 2.6] a ConfigMap that somebody deletes is made again, and nobody restarts") {
+TEST_CASE("[behaviour 2.6] a ConfigMap that somebody deletes is made again, and no pod restarts") {
     world w;
     w.create_job(deepspeed("cifar", 2, debug));
     REQUIRE(w.run_until([&] { return w.is_phase("cifar", "Running"); }, soon));

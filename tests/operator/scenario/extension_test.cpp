@@ -287,7 +287,7 @@ TEST_CASE("[behaviour 9.1] discovery that does not answer says nothing, and is a
     w.create_job(with_board());
     REQUIRE(w.run_until([&] { return w.is_phase("board", "Running"); }, soon));
     w.run_for(seconds{20});
-    // Neither way is chosen, and nobody waits for it.
+    // Neither way is chosen, and no one waits for it.
     CHECK(w.list(type_of(core::object_kind::deployment)).empty());
     CHECK(w.list(type_of(core::object_kind::tensorboard)).empty());
     broken = false;

@@ -29,7 +29,7 @@ public:
     bool over() const { return left_ <= 0; }
     /// Ends it, whatever is left.
     void stop() { left_ = 0; }
-    /// Lines of watches that nobody gets, and of which nothing tells. Empty: none.
+    /// Lines of watches that no one gets, and of which nothing tells. Empty: none.
     std::function<bool(std::string_view target, std::string_view line)> loses;
     /// Requests that are carried out, but whose answers are lost. Empty: none.
     std::function<bool(const k8sio::http_request&)> silences;

@@ -21,7 +21,7 @@ k8sio::api_error error_of(k8sio::errc code, const k8sio::http_request& request);
 /// What befalls one write.
 enum class loss {
     request,  ///< the server never sees it
-    answer,   ///< the server carries it out, nobody hears of it
+    answer,   ///< the server carries it out, no one hears of it
 };
 
 /// One write of the operator, in the order in which it was sent.

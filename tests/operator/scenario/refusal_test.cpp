@@ -126,7 +126,7 @@ TEST_CASE("[behaviour 4.2] [api 6.4] an invalid job fails with one event, and ot
     CHECK(w.event_count("broken", "InvalidSpec") == 1);
 }
 
-TEST_CASE("[behaviour 2.5] a terminating namespace holds the pods without a storm, and fails nobody"
+TEST_CASE("[behaviour 2.5] a terminating namespace holds the pods without a storm, and fails no job"
 ) {
     world_options options;
     options.server.gc_delay = std::chrono::hours{10};  // it stays as it is
@@ -297,7 +297,7 @@ TEST_CASE(
     REQUIRE(w.run_until([&] { return w.is_phase("mid", "Succeeded"); }, seconds{120}));
 }
 
-TEST_CASE("[behaviour 1.7] a pod in another namespace that names the job's UID is nobody's") {
+TEST_CASE("[behaviour 1.7] a pod in another namespace that names the job's UID is no one's") {
     world_options options;
     options.server.gc_delay =
         seconds{10};  // or the forged pod would be gone before anybody sees it

@@ -22,7 +22,7 @@ using namespace signalbox::test;
 
 constexpr seconds quiet{60};
 
-/// Jobs whose name begins with `short` end by themselves, all others run for ever. Of a
+/// Jobs whose name begins with `short` end by themselves, all others run forever. Of a
 /// ColossalAIJob it is the launcher that ends.
 world_options through(storm& how) {
     world_options options;

@@ -148,7 +148,7 @@ TEST_CASE("[requirement X4] a second writer of the job costs conflicts, not corr
     CHECK(w.operator_().counters().status_writes < 40);
 }
 
-TEST_CASE("[requirement X4] a conflict that nobody caused is looked into, not waited for") {
+TEST_CASE("[requirement X4] a conflict that no one caused is looked into, not waited for") {
     const std::string kind = some_kind();
     CAPTURE(kind);
     world w(one_failure());
@@ -191,7 +191,7 @@ TEST_CASE("an API server that is away for minutes ends nothing") {
         return fault;
     });
     w.server().break_watches();
-    // Nobody asks the server meanwhile, so no time is lost on the user's own requests.
+    // No one asks the server meanwhile, so no time is lost on the user's own requests.
     w.run_for(seconds{180});
     away = false;
     w.run_for(seconds{60});

@@ -45,7 +45,7 @@ inner() {
 
 check "root" $checks Root
 check "delegated" session User.test_delegated . cgroup.procs cgroup.subtree_control
-check "groups that nobody may enter" session User.test_not_delegated . cgroup.subtree_control
+check "groups that no one may enter" session User.test_not_delegated . cgroup.subtree_control
 check "not delegated" session User.test_not_delegated session
 check "part of the hierarchy" inner
 busybox poweroff -f

@@ -14,7 +14,7 @@ SOURCES = HERE.parents[2]
 sys.path.insert(0, str(SOURCES / "tests/support"))
 import skips  # noqa: E402 (found by the line above)
 
-CHECKS = ["root", "delegated", "groups that nobody may enter", "not delegated", "part of the hierarchy"]
+CHECKS = ["root", "delegated", "groups that no one may enter", "not delegated", "part of the hierarchy"]
 
 try:
     shown = machine.boot(HERE / "init.sh", "/bin/sh", HERE / "inside.sh", SOURCES, pathlib.Path(sys.argv[1]).resolve(),

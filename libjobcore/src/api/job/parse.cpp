@@ -82,7 +82,7 @@ bool is_sound(const node& n) {
            std::ranges::all_of(n.items, is_sound);
 }
 
-/// Of rules that are broken nobody knows what they allow.
+/// What broken rules allow is not known.
 void read_failure_rules(const node& policy, spec_fragments& out) {
     if (!is_sound(policy["failureRules"])) {
         out.run.backoff_limit = endless;

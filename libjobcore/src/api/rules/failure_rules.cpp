@@ -11,7 +11,7 @@
 namespace signalbox::core::schema {
 namespace {
 
-/// Conditions that every pod has, whatever becomes of it: nobody keeps them.
+/// Conditions that every pod has, whatever becomes of it: no one keeps them.
 constexpr std::array<std::string_view, 5> common_conditions{
     "PodScheduled", "Initialized", "ContainersReady", "Ready", "PodReadyToStartContainers"};
 

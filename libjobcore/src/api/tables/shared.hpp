@@ -291,8 +291,7 @@ inline constexpr field first_report_field{
     .name = "firstReportAfterSeconds",
     .type = value_type::integer,
     .doc =
-        "Seconds without any report, of an attempt that runs as a whole; absent: nobody has to "
-        "report.",
+        "Seconds without any report, of an attempt that runs as a whole; absent: none is needed.",
     .minimum = 1,
 };
 inline constexpr std::array watch_fields{

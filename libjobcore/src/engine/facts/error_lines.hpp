@@ -33,7 +33,7 @@ struct error_line {
     std::string_view last_line = {};
     std::string_view prefix = {};  ///< of each of its lines
     std::string_view detail = {};  ///< of an error of NCCL its own last words
-    /// An exception of Python's, and nobody says in the log why it was aborted.
+    /// An exception of Python's, and no line of the log says why it was aborted.
     bool raised = false;
     bool of_thread = false;  ///< raised in a thread, or in a process of its own
     /// The end of its line is missing, and with it what it follows from perhaps.

@@ -67,7 +67,7 @@ std::string describe_gates(const pod_record& pod);
 /// A container's reason says more than that it ended.
 bool is_telling(std::string_view reason);
 
-/// The signal that nobody sends to end a process in order, SIGKILL and those of a crash, by the
+/// The signal that no one sends to end a process in order, SIGKILL and those of a crash, by the
 /// code of who was ended by it or of its parent (128 + n, 256 - n); 0 for any other code.
 std::int32_t crash_signal(std::int32_t code);
 

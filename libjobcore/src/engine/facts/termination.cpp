@@ -150,7 +150,7 @@ std::optional<failed_rank> find_silent(const ends_of_ranks& ends, std::string_vi
 }
 
 /// Which rank torchrun saw first is chance, a victim where another one was killed: one that ended
-/// in a way of its own is told where nobody names an error that follows from no other.
+/// in a way of its own is told where no one names an error that follows from no other.
 void tell_own_end(
     const ends_of_ranks& ends,
     std::string_view message,

@@ -128,10 +128,10 @@ struct progress_clock {
     instant since{};  ///< it runs since then
     instant due{};    ///< when it says that the job stands still
     bool still = false;
-    bool unreported = false;  ///< by nobody in this attempt
+    bool unreported = false;  ///< no report came in this attempt
     std::string text{};       ///< for people, if it stands still
 };
-/// Nothing while the attempt does not run as a whole, or nobody has to report.
+/// Nothing while the attempt does not run as a whole, or no one has to report.
 std::optional<progress_clock> find_progress_clock(const context& c);
 
 /// The furthest step that is known of any attempt.

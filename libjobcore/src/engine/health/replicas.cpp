@@ -356,7 +356,7 @@ private:
             if (l == out_.losses.end()) {
                 l = out_.losses.insert(l, make(id.type, id.index, nullptr));
                 l->name = pod.name;
-                // Of several that settled it is about one: of the others nobody knows any more.
+                // Of several that settled the message tells of one: that of the others is lost.
                 const bool told = is_about(*settling, pod);
                 l->message = told ? settling->message : fmt::format("pod {} failed", pod.name);
                 l->secondary = !told || settling->consequence;

@@ -65,7 +65,7 @@ std::string find_true_queue(const inputs& in, const job_status& s) {
     }
     const child_record* child = quota_child(in);
     if (child != nullptr && s.admission && s.admission->uid == child->uid) {
-        return child->gang->quota->queue;  // nobody can change it while quota is reserved
+        return child->gang->quota->queue;  // no one can change it while quota is reserved
     }
     if (s.queue.empty()) {
         return lost_queue(in, child);

@@ -48,7 +48,7 @@ std::optional<record> follow_quota(const context& c, const health&, const open_q
     if (can_take(c, *q)) {
         return take(c, *q);
     }
-    // Nobody's status says so: somebody took the admission out of it.
+    // No status says so: somebody took the admission out of it.
     return q->served && has_pods(c)
                ? std::optional<record>(quota_lost{"its pods run without quota", true})
                : std::nullopt;

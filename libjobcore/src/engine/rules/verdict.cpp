@@ -299,7 +299,7 @@ bool lived_short(const context& c, const loss& l) {
     return l.pod != nullptr && l.pod->creation && l.end - *l.pod->creation < c.in.policy.short_life;
 }
 
-/// A failure of the job's own may not be restarted for ever without getting further (13.9).
+/// A failure of the job's own is not restarted without end where training does not advance (13.9).
 void judge_by_progress(const context& c, verdict& v) {
     const auto& most = c.in.plan.run.max_idle_restarts;
     if (!most || !v.restartable || v.joins_last || (!v.counted && !v.freed_by_rule())) {

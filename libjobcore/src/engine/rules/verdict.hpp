@@ -62,7 +62,7 @@ verdict judge_stall(const context& c, const health& h);
 /// The loss that stands for all of them in messages and in the record.
 const loss& leading_loss(const health& h, const verdict& v);
 
-/// Whose failure it is; of the Secret nobody's.
+/// Whose failure it is; of the Secret no replica's.
 failed_pod whose(const loss& lost);
 
 /// The end of a job whose losses may not be restarted.

@@ -67,7 +67,7 @@ std::string_view to_string(removal why) {
         case removal::deadline:
             return "the deadline has passed";
         case removal::may_wait_for_ever:
-            return "the launcher may wait for ever for a lost replica";
+            return "the launcher may wait forever for a lost replica";
         case removal::workers:
             return "the job has ended, cleanUpWorkers true";
         case removal::all:

@@ -18,7 +18,7 @@ struct written_file {
 };
 
 /// Results of a run that has ended, by name: `changes` is its `root_files::changes`. Left out is
-/// what nobody would miss: what is empty, links, hidden files and folders (caches), `__pycache__`,
+/// what no one would miss: what is empty, links, hidden files and folders (caches), `__pycache__`,
 /// and what lies in folders of programs and of what is temporary. No more than `most`.
 std::vector<written_file> written_files(const std::filesystem::path& changes, std::size_t most);
 

@@ -107,7 +107,7 @@ outcome<std::vector<std::string>> command_line(const launch_request& r) {
         return refusal(
             "CreateContainerError",
             fmt::format(
-                "container {} has no command: nobody here knows the entrypoint of the image {}, as "
+                "container {} has no command: no one here knows the entrypoint of the image {}, as "
                 "images are not pulled; give the container a command{}, or the image by --image "
                 "{}=FILE",
                 c.name,

@@ -65,7 +65,7 @@ asio::awaitable<int> keep_file(asio::any_io_executor executor, fs::path from, fs
     }
     // It may be owned by a user of the pod alone.
     containers::may_fail(::lchown(to.c_str(), ::geteuid(), ::getegid()));
-    // On the machine nobody is to run it with the rights of its owner.
+    // On the machine no one is to run it with the rights of its owner.
     co_return (is.st_mode & ~kept_rights & 07777) == 0 ||
             ::chmod(to.c_str(), is.st_mode & kept_rights) == 0
         ? 0

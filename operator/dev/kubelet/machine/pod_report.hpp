@@ -18,7 +18,7 @@ struct pod_report {
     /// Given to the pod as a whole, e.g. `Evicted`; then the phase is Failed.
     std::string reason, message;
     std::string disruption;  ///< reason of the condition DisruptionTarget
-    /// Why its volumes cannot be made; empty: they are, or nobody has tried. A kubelet has an event
+    /// Why its volumes cannot be made; empty: they are, or no one has tried. A kubelet has an event
     /// alone for it; here the containers wait with it, so that the job can tell it.
     std::string unmounted;
     bool node_lost = false;

@@ -51,7 +51,7 @@ public:
     asio::awaitable<result<void>> write(std::string_view bytes) override {
         const asio::const_buffer input(bytes.data(), bytes.size());
         const bool taken = co_await process_->write(input);
-        co_return taken ? result<void>() : result<void>(pod_failure("nobody reads it any more"));
+        co_return taken ? result<void>() : result<void>(pod_failure("no one reads it any more"));
     }
     void finish_writing() override { process_->close_input(); }
     void resize(std::uint16_t columns, std::uint16_t rows) override {
@@ -123,7 +123,7 @@ public:
             co_return result<void>(pod_failure("the container has no standard input"));
         }
         const bool taken = co_await run_->process->write(input);
-        co_return taken ? result<void>() : result<void>(pod_failure("nobody reads it any more"));
+        co_return taken ? result<void>() : result<void>(pod_failure("no one reads it any more"));
     }
     /// The container's input stays open for the next client.
     void finish_writing() override {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The way of one process, which a test may cut: requests then hang, as packets that nobody answers.
+// The way of one process, which a test may cut: requests then hang, as packets that no one answers.
 // Streams that are open go on.
 #pragma once
 

@@ -91,7 +91,7 @@ public:
     std::map<std::string, std::string> logs;  ///< by the name of the pod, with times
     int logs_read = 0;
     core::progress_report reported;               ///< attempt 0: nothing
-    std::optional<core::instant> reported_since;  ///< absent: nobody listens
+    std::optional<core::instant> reported_since;  ///< absent: no one listens
     core::progress_access receiver;               ///< pods can report there; no URL: nowhere
     /// A process of the present attempt reports.
     void report(core::progress_message said);
