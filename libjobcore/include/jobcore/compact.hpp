@@ -89,8 +89,8 @@ private:
 class text_pool {
 public:
     void share(compact_text& text);
-    /// Texts that it knows: of those that no one else holds no more than of those that somebody
-    /// does, or a few.
+    /// Number of texts that it keeps. Those that it alone holds are at most as many as those that
+    /// others hold too, or a few.
     std::size_t size() const { return known_.size(); }
 
 private:
@@ -100,7 +100,7 @@ private:
         }
     };
     std::unordered_set<compact_text, hash> known_;
-    std::size_t full_ = 0;  ///< size at which those that no one else holds go
+    std::size_t full_ = 0;  ///< size at which those that it alone holds go
 };
 
 /// A point in time, or none: std::optional<instant> without the flag. The earliest instant there is

@@ -246,7 +246,7 @@ std::string pod_name(const job_plan& plan, const pod_identity& pod);
 /// Name of a planned object in an attempt.
 std::string object_name(const planned_object& object, std::int32_t attempt);
 
-/// Nodes on which pods had rather not, or must not, run (BEHAVIOUR.md 13.6).
+/// Nodes that pods should, or must, avoid (BEHAVIOUR.md 13.6).
 struct node_avoidance {
     std::vector<std::string> nodes;  ///< names, sorted
     bool required = false;
