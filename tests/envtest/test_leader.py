@@ -20,7 +20,7 @@ from cluster import PATIENCE, eventually, job, pods
 from cut_proxy import CutProxy
 
 NAMESPACE = "signalbox-system"
-RENEW_DEADLINE = 10  # seconds, by default; so long at least no one follows who did not release the Lease
+RENEW_DEADLINE = 10  # seconds, by default: none leads sooner after a leader that did not release the Lease
 # Shorter than the defaults, where only the order of things counts.
 SHORT_LEASE = (
     "--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s"

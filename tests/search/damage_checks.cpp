@@ -65,7 +65,7 @@ void check_end(const world& w, violations& out) {
     if (w.harm.ended != job_phase::none && s.phase != w.harm.ended) {
         out.push_back(fmt::format("4.1 an end was left: {}", to_string(s.phase)));
     }
-    // Of another attempt no one knows what became of its launcher (5.11).
+    // What became of the launcher of another attempt is not known (5.11).
     const bool by_others = engine::says(s.reason, engine::reason::invalid_spec) ||
                            engine::says(s.reason, engine::reason::replica_lost) ||
                            (limit && engine::says(s.reason, engine::reason::deadline_exceeded));

@@ -356,7 +356,7 @@ TEST_CASE_METHOD(
     CHECK(wait() == 0ns);
     REQUIRE(action.what == kind::watch);
     CHECK(action.version == "101");
-    // What else was swallowed no one knows: the watch is short, and then everything is listed.
+    // More events may be missing: the watch is short, and then everything is listed.
     CHECK(action.timeout == 20s);
     CHECK(fsm.counters().lists == 1);
     fsm.on_watch_open(now);
