@@ -160,53 +160,49 @@ std::vector<record_ptr> resource_table::list(std::string_view ns) const {
     return out;
 }
 
-/// The first object of the namespace behind `after`, and the end of the namespace.
-resource_table::span resource_table::behind(std::string_view ns, std::string_view after) const {
+namespace {
+
+using span = std::pair<records::const_iterator, records::const_iterator>;
+
+/// Those of the namespace behind `after`.
+span behind(const records& all, std::string_view ns, std::string_view after) {
     const std::string prefix = ns.empty() ? std::string() : std::string(ns) + '/';
     // '0' follows '/'.
-    const auto end = ns.empty() ? objects.end() : objects.lower_bound(std::string(ns) + '0');
+    const auto end = ns.empty() ? all.end() : all.lower_bound(std::string(ns) + '0');
     const bool inside = after > std::string_view(prefix);
-    return {inside ? objects.upper_bound(after) : objects.lower_bound(prefix), end};
+    return {inside ? all.upper_bound(after) : all.lower_bound(prefix), end};
 }
 
-std::vector<record_ptr> resource_table::page(
+}  // namespace
+
+/// What was at each key that was written after `version`; null: nothing.
+records resource_table::changes_since(std::uint64_t version) const {
+    records out;
+    for (auto it = history.rbegin(); it != history.rend() && it->version > version; ++it) {
+        out.insert_or_assign(it->after->key(), it->before);
+    }
+    return out;
+}
+
+void resource_table::walk(
     std::string_view ns,
     std::string_view after,
-    std::size_t most,
-    const std::function<bool(const record&)>& wanted
+    std::uint64_t version,
+    const std::function<bool(const record_ptr&)>& take
 ) const {
-    std::vector<record_ptr> out;
-    const auto [begin, end] = behind(ns, after);
-    for (auto it = begin; it != end && (most == 0 || out.size() < most); ++it) {
-        if (wanted(*it->second)) {
-            out.push_back(it->second);
+    const records changed = changes_since(version);
+    auto [at, end] = behind(objects, ns, after);
+    auto [old, last] = behind(changed, ns, after);
+    while (at != end || old != last) {
+        const bool was_changed = old != last && (at == end || old->first <= at->first);
+        if (was_changed && at != end && at->first == old->first) {
+            ++at;
+        }
+        const record_ptr& r = was_changed ? (old++)->second : (at++)->second;
+        if (r != nullptr && !take(r)) {
+            return;
         }
     }
-    return out;
-}
-
-std::size_t resource_table::count_behind(std::string_view ns, std::string_view after) const {
-    const auto [begin, end] = behind(ns, after);
-    return static_cast<std::size_t>(std::distance(begin, end));
-}
-
-std::vector<record_ptr> resource_table::list_at(std::string_view ns, std::uint64_t version) const {
-    std::map<std::string, record_ptr, std::less<>> past = objects;
-    for (auto it = history.rbegin(); it != history.rend() && it->version > version; ++it) {
-        const std::string key = it->after->key();
-        if (it->before == nullptr) {
-            past.erase(key);
-        } else {
-            past[key] = it->before;
-        }
-    }
-    std::vector<record_ptr> out;
-    for (const auto& [key, r] : past) {
-        if (ns.empty() || r->ns == ns) {
-            out.push_back(r);
-        }
-    }
-    return out;
 }
 
 bool resource_table::any_in_namespace(std::string_view ns) const {

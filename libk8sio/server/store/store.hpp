@@ -76,13 +76,15 @@ struct history_event {
     std::size_t weight() const { return after->weight() + (before ? before->weight() : 0); }
 };
 
+using records = std::map<std::string, record_ptr, std::less<>>;
+
 /// All objects of one resource (group and plural).
 class resource_table {
 public:
     explicit resource_table(std::shared_ptr<const kind_info> info) : kind(std::move(info)) {}
 
-    std::shared_ptr<const kind_info> kind;                   ///< of the storage version
-    std::map<std::string, record_ptr, std::less<>> objects;  ///< by record::key()
+    std::shared_ptr<const kind_info> kind;  ///< of the storage version
+    records objects;                        ///< by record::key()
     std::deque<history_event> history;
     std::uint64_t first_sequence = 0;  ///< of history.front(); sequences are never reused
     std::uint64_t forgotten = 0;       ///< events up to this version are no longer in `history`
@@ -93,24 +95,18 @@ public:
     std::uint64_t end_sequence() const { return first_sequence + history.size(); }
     /// Objects of one namespace (all if empty), in the order of their keys.
     std::vector<record_ptr> list(std::string_view ns) const;
-    /// Those of them behind the key `after` (empty: from the first on) that are `wanted`, up to
-    /// `most` (0: all).
-    std::vector<record_ptr> page(
+    /// What list() gave at `version`, which is not before `forgotten`: from behind the key `after`
+    /// on (empty: from the first), until `take` says false.
+    void walk(
         std::string_view ns,
         std::string_view after,
-        std::size_t most,
-        const std::function<bool(const record&)>& wanted
+        std::uint64_t version,
+        const std::function<bool(const record_ptr&)>& take
     ) const;
-    /// How many of them are behind the key `after`.
-    std::size_t count_behind(std::string_view ns, std::string_view after) const;
-    /// list() as of an older version; `version` must be >= forgotten.
-    std::vector<record_ptr> list_at(std::string_view ns, std::uint64_t version) const;
     bool any_in_namespace(std::string_view ns) const;
 
 private:
-    using position = std::map<std::string, record_ptr, std::less<>>::const_iterator;
-    using span = std::pair<position, position>;
-    span behind(std::string_view ns, std::string_view after) const;
+    records changes_since(std::uint64_t version) const;
 };
 
 /// Hears of every write, before watches do.

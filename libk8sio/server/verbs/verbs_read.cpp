@@ -25,10 +25,12 @@ std::optional<std::uint64_t> parse_version(std::string_view text) {
 struct continuation {
     std::uint64_t version = 0;
     std::string key;
+    /// Objects behind the key, where that is told: a list is counted once, not for each page.
+    std::optional<std::uint64_t> left;
 };
 
 std::string encode(const continuation& c) {
-    std::string out = fmt::format("v{}-", c.version);
+    std::string out = fmt::format("v{}-{}-", c.version, c.left ? std::to_string(*c.left) : "");
     for (const char ch : c.key) {
         out += fmt::format("{:02x}", static_cast<unsigned char>(ch));
     }
@@ -37,15 +39,18 @@ std::string encode(const continuation& c) {
 
 std::optional<continuation> decode(std::string_view token) {
     const std::size_t dash = token.find('-');
-    if (token.empty() || token.front() != 'v' || dash == std::string_view::npos) {
+    const std::size_t second = token.find('-', dash + 1);
+    if (token.empty() || token.front() != 'v' || second == std::string_view::npos) {
         return std::nullopt;
     }
     const auto version = parse_version(token.substr(1, dash - 1));
-    const std::string_view hex = token.substr(dash + 1);
-    if (!version || hex.size() % 2 != 0) {
+    const std::string_view left = token.substr(dash + 1, second - dash - 1);
+    const std::string_view hex = token.substr(second + 1);
+    continuation c;
+    c.left = parse_version(left);
+    if (!version || hex.size() % 2 != 0 || (!left.empty() && !c.left)) {
         return std::nullopt;
     }
-    continuation c;
     c.version = *version;
     for (std::size_t i = 0; i < hex.size(); i += 2) {
         unsigned byte = 0;
@@ -138,7 +143,7 @@ api_answer front::list(const api_request& request, const target_object& t) {
     const std::string_view match = request.param("resourceVersionMatch");
     const std::string_view token = request.param("continue");
     std::uint64_t version = newest;
-    std::string after_key;
+    continuation from;
     if (!match.empty() && version_text.empty() && !request.flag("watch")) {
         return invalid_options(
             "resourceVersionMatch",
@@ -176,41 +181,41 @@ api_answer front::list(const api_request& request, const target_object& t) {
         if (!c) {
             return bad_request("invalid continue token: continue key is not valid");
         }
-        after_key = c->key;
-        if (c->version != 0) {
-            if (c->version < table.forgotten) {
+        from = *c;
+        if (from.version != 0) {
+            if (from.version < table.forgotten) {
                 refusal r = expired(std::string(continue_expired_text));
-                r.continue_token = encode({0, c->key});
+                r.continue_token = encode({0, from.key, std::nullopt});
                 return r;
             }
-            version = c->version;
+            version = from.version;
         }
     }
-    const bool changed_since = !table.history.empty() && table.history.back().version > version;
     const auto limit =
         static_cast<std::size_t>(std::max<std::int64_t>(request.number("limit").value_or(0), 0));
+    const bool tells_left = filter->empty();
     std::vector<record_ptr> items;
-    if (changed_since) {
-        items = table.list_at(t.ns, version);
-        std::erase_if(items, [&](const record_ptr& r) {
-            return !filter->matches(*r) || (!after_key.empty() && r->key() <= after_key);
-        });
-    } else {
-        // One more than a page has tells whether there is another one.
-        items = table.page(t.ns, after_key, limit > 0 ? limit + 1 : 0, [&](const record& r) {
-            return filter->matches(r);
-        });
-    }
+    std::size_t left = 0;
+    table.walk(t.ns, from.key, version, [&](const record_ptr& r) {
+        if (!filter->matches(*r)) {
+            return true;
+        }
+        if (limit == 0 || items.size() < limit) {
+            items.push_back(r);
+            return true;
+        }
+        ++left;
+        return tells_left && !from.left;
+    });
     list_facts facts;
     facts.version = std::to_string(version);
-    if (limit > 0 && items.size() > limit) {
-        const std::size_t left = items.size() - limit;
-        items.resize(limit);
-        const std::string last = items.back()->key();
-        facts.continue_token = encode({version, last});
-        if (filter->empty()) {
-            facts.remaining = changed_since ? left : table.count_behind(t.ns, last);
+    if (left > 0) {
+        continuation next{version, items.back()->key(), std::nullopt};
+        if (tells_left) {
+            next.left = from.left.value_or(0) > limit ? *from.left - limit : left;
+            facts.remaining = next.left;
         }
+        facts.continue_token = encode(next);
     }
     return {200, render_list(*t.kind->info, items, facts, wanted_view(request), now())};
 }

@@ -228,15 +228,86 @@ TEST_CASE("a slow watch that falls behind the history gets 410, not a gap") {
     CHECK(contains(error->body, "\"code\":410"));
 }
 
+namespace {
+
+/// The text member `name` of an answer; empty if it is not there.
+std::string member(const std::string& body, const std::string& name) {
+    const std::size_t at = body.find('"' + name + "\":\"");
+    const std::size_t begin = at + name.size() + 4;
+    return at == std::string::npos ? "" : body.substr(begin, body.find('"', begin) - begin);
+}
+
+std::string token_of(const std::string& body) {
+    return member(body, "continue");
+}
+
+}  // namespace
+
+TEST_CASE("a list in pages is of the first page's version, and tells what is left") {
+    world w;
+    const std::string all = "/api/v1/configmaps";
+    const std::string others = "/api/v1/namespaces/kube-system/configmaps";
+    for (const char* name : {"b", "d", "f", "h", "j"}) {
+        REQUIRE(w.send("POST", config_maps, named(name)).status == 201);
+    }
+    REQUIRE(w.send("POST", others, named("b")).status == 201);
+    const bool selects = GENERATE(false, true);
+    const bool everywhere = GENERATE(false, true);
+    const std::string list = (everywhere ? all : config_maps) + "?limit=2" +
+                             (selects ? "&fieldSelector=metadata.name!=none" : "");
+    std::string body = w.send("GET", list).body;
+    const std::string version = member(body, "resourceVersion");
+    const std::vector<std::string> pages{"bd", "fh", everywhere ? "jb" : "j"};
+    std::size_t left = everywhere ? 6 : 5;
+    for (std::size_t page = 0; page < pages.size(); ++page) {
+        for (const char name : std::string("abcdefghijk")) {
+            const bool shown = pages[page].find(name) != std::string::npos;
+            CHECK(contains(body, "\"name\":\"" + std::string(1, name) + "\"") == shown);
+        }
+        CHECK(member(body, "resourceVersion") == version);
+        CHECK_FALSE(contains(body, "changed"));
+        left -= pages[page].size();
+        const std::string told = "\"remainingItemCount\":" + std::to_string(left);
+        CHECK(contains(body, "remainingItemCount") == (left > 0 && !selects));
+        CHECK((left == 0 || selects || contains(body, told)));
+        CHECK(token_of(body).empty() == (left == 0));
+        if (left == 0) {
+            return;
+        }
+        // Made, deleted and changed meanwhile, some of it twice.
+        const std::string now = std::to_string(page);
+        const std::string patch = R"({"data":{"changed":")" + now + R"("}})";
+        const std::string merge = "application/merge-patch+json";
+        REQUIRE(w.send("POST", config_maps, named(page == 0 ? "g" : "k")).status == 201);
+        REQUIRE(w.send("POST", config_maps, named("a")).status == (page == 0 ? 201 : 409));
+        REQUIRE(w.send("DELETE", config_maps + "/h").status == (page == 0 ? 200 : 404));
+        for (const std::string& each : {config_maps + "/f", config_maps + "/j", others + "/b"}) {
+            REQUIRE(w.send("PATCH", each, patch, merge).status == 200);
+        }
+        body = w.send("GET", list + "&continue=" + token_of(body)).body;
+    }
+}
+
+TEST_CASE("a forged continue token does no harm") {
+    world w;
+    for (const char* name : {"b", "d", "f", "h"}) {
+        REQUIRE(w.send("POST", config_maps, named(name)).status == 201);
+    }
+    const std::string list = config_maps + "?limit=2&continue=";
+    const std::string behind_b = "-64656661756c742f62";
+    for (const char* start : {"v0", "v0-x", "v0--1", "v-1", "vx-1", "0-1", "v0-1-6"}) {
+        CAPTURE(start);
+        CHECK(w.send("GET", list + start + behind_b).status == 400);
+    }
+    // Fewer left than a page has.
+    CHECK(contains(w.send("GET", list + "v0-1" + behind_b).body, "\"remainingItemCount\":1}"));
+}
+
 TEST_CASE("compaction expires continue tokens and offers an inconsistent rest") {
     world w;
     for (const char* name : {"a", "b", "c"}) {
         REQUIRE(w.send("POST", config_maps, named(name)).status == 201);
     }
-    const auto token_of = [](const std::string& body) {
-        const std::size_t at = body.find("\"continue\":\"") + 12;
-        return body.substr(at, body.find('"', at) - at);
-    };
     const std::string token = token_of(w.send("GET", config_maps + "?limit=1").body);
     REQUIRE(w.send("DELETE", config_maps + "/b").status == 200);
     w.server.compact();
