@@ -141,25 +141,6 @@ record_ptr resource_table::find(std::string_view ns, std::string_view name) cons
     return it == objects.end() ? nullptr : it->second;
 }
 
-std::vector<record_ptr> resource_table::list(std::string_view ns) const {
-    std::vector<record_ptr> out;
-    if (ns.empty()) {
-        out.reserve(objects.size());
-        for (const auto& [key, r] : objects) {
-            out.push_back(r);
-        }
-        return out;
-    }
-    const std::string prefix = std::string(ns) + '/';
-    for (auto it = objects.lower_bound(prefix); it != objects.end(); ++it) {
-        if (it->first.compare(0, prefix.size(), prefix) != 0) {
-            break;
-        }
-        out.push_back(it->second);
-    }
-    return out;
-}
-
 namespace {
 
 using span = std::pair<records::const_iterator, records::const_iterator>;
@@ -174,6 +155,16 @@ span behind(const records& all, std::string_view ns, std::string_view after) {
 }
 
 }  // namespace
+
+std::vector<record_ptr> resource_table::list(std::string_view ns) const {
+    std::vector<record_ptr> out;
+    out.reserve(ns.empty() ? objects.size() : 0);
+    const auto [begin, end] = behind(objects, ns, "");
+    for (auto it = begin; it != end; ++it) {
+        out.push_back(it->second);
+    }
+    return out;
+}
 
 /// What was at each key that was written after `version`; null: nothing.
 records resource_table::changes_since(std::uint64_t version) const {
@@ -206,9 +197,8 @@ void resource_table::walk(
 }
 
 bool resource_table::any_in_namespace(std::string_view ns) const {
-    const std::string prefix = std::string(ns) + '/';
-    const auto it = objects.lower_bound(prefix);
-    return it != objects.end() && it->first.compare(0, prefix.size(), prefix) == 0;
+    const auto [begin, end] = behind(objects, ns, "");
+    return begin != end;
 }
 
 std::shared_ptr<resource_table> store::add_table(std::shared_ptr<const kind_info> kind) {
