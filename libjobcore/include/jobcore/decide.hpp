@@ -45,9 +45,9 @@ struct decision {
     /// and resource version of the job that was decided on, and its answer counts as observed. If
     /// that is refused as stale, nothing else of the decision may be done (BEHAVIOUR.md 12.3).
     std::optional<job_status> status;
-    /// Not zero: the status differs in counts, or in texts of others, alone. It may be written
-    /// later, at most so long after the last write of this job; stages may go before
-    /// (BEHAVIOUR.md 4.16, 12.10).
+    /// Not zero: the status differs in counts, in the generation that is observed, in reports of
+    /// progress or in texts of others alone. It may be written later, at most so long after the
+    /// last write of this job; stages may go before (BEHAVIOUR.md 4.16, 12.10).
     milliseconds defer{};
     bool deferrable() const { return defer > milliseconds::zero(); }
     std::vector<stage> stages;

@@ -6,6 +6,7 @@
 
 #include "engine/facts/admitted_size.hpp"
 #include "engine/facts/avoided.hpp"
+#include "engine/facts/deferral.hpp"
 #include "engine/facts/gang_version.hpp"
 #include "engine/facts/ledger.hpp"
 #include "engine/facts/plan_of_attempt.hpp"
@@ -43,8 +44,8 @@ bool accounts_for_pods(const job_status& before, const job_status& after) {
     return stopped && before.restarts.seen != after.restarts.seen;
 }
 
-/// How long the write may wait, because only counts or only texts differ (4.16).
-milliseconds defer_of(const policy& policy, const job_status& before, const job_status& after) {
+/// How long the write may wait, because only counts or only texts differ (4.16). For a small job.
+milliseconds interval_of(const policy& policy, const job_status& before, const job_status& after) {
     const auto same_task = [](const task_status& a, const task_status& b) {
         return a.type == b.type && a.wanted == b.wanted && a.restart_count == b.restart_count;
     };
@@ -71,6 +72,7 @@ milliseconds defer_of(const policy& policy, const job_status& before, const job_
     same.ready = before.ready;
     same.training = before.training;
     same.restarts.seen = before.restarts.seen;
+    same.observed_generation = before.observed_generation;
     return same == before ? policy.counts_interval : milliseconds(0);
 }
 
@@ -126,7 +128,7 @@ void set_status(const inputs& in, job_status&& status, const settled& s, decisio
         status.attempt_history = before.attempt_history;
     }
     begin_time(in, s.time, status);
-    out.defer = defer_of(in.policy, before, status);
+    out.defer = deferral(interval_of(in.policy, before, status), in.job.spec_bytes);
     out.status = std::move(status);
 }
 

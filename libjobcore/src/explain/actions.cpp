@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the operator does now: one line per write, in the order in which they are made.
+#include "engine/facts/deferral.hpp"
 #include "engine/facts/ledger.hpp"
 #include "engine/facts/refused_words.hpp"
 #include "explain/story.hpp"
@@ -55,6 +56,21 @@ std::string changes(const job_status& before, const job_status& after) {
     return list.empty() ? "counts and conditions" : list_of(list, all);
 }
 
+/// What of a status that may be written later has changed (BEHAVIOUR.md 4.16).
+std::string_view deferred_part(const story& s, const job_status& before, const decision& d) {
+    const auto longest = [&](milliseconds interval) {
+        return engine::deferral(interval, s.job.spec_bytes);
+    };
+    if (d.status->observed_generation != before.observed_generation) {
+        return "counts, or the generation that is observed,";
+    }
+    if (d.defer <= longest(s.rules.counts_interval)) {
+        return "counts";
+    }
+    const bool progress = d.status->progress != before.progress;
+    return progress && d.defer < longest(s.rules.texts_interval) ? "reports of progress" : "texts";
+}
+
 void say_status(story& s, const job_status& before, const decision& d) {
     if (!d.status) {
         return;
@@ -65,10 +81,7 @@ void say_status(story& s, const job_status& before, const decision& d) {
             fmt::format(
                 "Write the status within {}: only {} have changed",
                 words_of(d.defer),
-                d.defer <= s.rules.counts_interval ? "counts"
-                : d.status->progress != before.progress && d.defer < s.rules.texts_interval
-                    ? "reports of progress"
-                    : "texts"
+                deferred_part(s, before, d)
             ),
             "behaviour 4.16"
         );

@@ -400,6 +400,46 @@ TEST_CASE("[behaviour 4.16] texts of others alone may wait longer than counts", 
     CHECK(w.look().defer == milliseconds{0});
 }
 
+TEST_CASE(
+    "[behaviour 4.16] that a new specification was seen may wait, as counts may", "[engine]"
+) {
+    world w(ddp());
+    w.start();
+    w.edit().run_policy("\"backoffLimit\":5");
+    w.reload();
+    const decision d = w.look();
+    REQUIRE(d.status);
+    CHECK(d.status->observed_generation == w.job().meta.generation);
+    CHECK(d.status->observed_generation > w.status().observed_generation);
+    CHECK(d.events.empty());
+    CHECK(d.defer == seconds{1});
+    w.edit().pause();
+    w.reload();
+    CHECK(w.look().defer == milliseconds{0});
+}
+
+TEST_CASE("[behaviour 4.16] the status of a large job is written less often", "[engine]") {
+    const auto of = [](std::size_t kibibytes) {
+        const std::string text(kibibytes << 10, 'x');
+        return ddp(1).replicas({.type = "side", .args = {text}});
+    };
+    const auto [kibibytes, counts, texts] = GENERATE(
+        table<std::size_t, int, int>({{250, 1, 30}, {258, 2, 30}, {1200, 9, 30}, {5000, 39, 39}})
+    );
+    CAPTURE(kibibytes);
+    world w(of(kibibytes));
+    w.settle();
+    w.run(w.pod("worker", 0));
+    CHECK(w.look().defer == seconds{counts});
+    w.rules().counts_interval = milliseconds{0};
+    CHECK(w.look().defer == milliseconds{0});
+    pod_record& side = w.pod("side", 0);
+    side.unschedulable = true;
+    w.settle();
+    side.scheduler_message = "0/5 nodes are available";
+    CHECK(w.look().defer == seconds{texts});
+}
+
 TEST_CASE("[behaviour 4.14] a delay is rounded up to whole seconds, an end down", "[engine]") {
     world w(ddp());
     w.start();

@@ -97,6 +97,30 @@ TEST_CASE("a job that runs: which pod decides, and what is left of the budget", 
     CHECK(e.same_when_turned());
 }
 
+TEST_CASE("[behaviour 4.16] what may wait to be written", "[explain]") {
+    const auto says = [](world& w, const char* what) {
+        const explained e(w);
+        INFO(e.text());
+        CHECK(e.says(in::actions, what));
+    };
+    world w(ddp().replicas({.type = "side", .args = {std::string(300 << 10, 'x')}}));
+    w.settle();
+    w.run(w.pod("worker", 0));
+    says(w, "Write the status within 2 s: only counts have changed");
+    w.settle();
+    w.edit().run_policy("\"backoffLimit\":5");
+    w.reload();
+    says(
+        w,
+        "Write the status within 2 s: only counts, or the generation that is observed, have changed"
+    );
+    w.settle();
+    w.pod("master", 0).unschedulable = true;
+    w.settle();
+    w.pod("master", 0).scheduler_message = "0/5 nodes are available";
+    says(w, "Write the status within 30 s: only texts have changed");
+}
+
 TEST_CASE("what the budget says of the next failure is what happens", "[explain]") {
     world w(ddp().run_policy("\"backoffLimit\":1"));
     w.start();
