@@ -125,7 +125,7 @@ TEST_CASE("[requirement H3] metrics count a restart, its cause and the time that
         );
     }
     CHECK(results == passes);
-    CHECK(m.value("signalbox_request_limit") == 8);  // six, and a quarter after as many answers
+    CHECK(m.value("signalbox_request_limit") == 4);  // three, and a quarter after as many answers
     CHECK(m.value(R"(signalbox_actions_total{verb="create"})") >= 4);
     CHECK(m.value(R"(leader_election_master_status{name="signalbox"})") == 1);
     CHECK(m.value(R"(signalbox_view_synced{resource="pods"})") == 1);
