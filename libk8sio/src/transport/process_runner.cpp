@@ -226,7 +226,9 @@ private:
 
     void give_up() {
         outcome_.timed_out = true;
-        ::kill(-child_, SIGKILL);
+        if (child_ > 0) {  // group 0 is our own
+            ::kill(-child_, SIGKILL);
+        }
         // Something that left the group may hold the pipes.
         boost::system::error_code ignored;
         out_.close(ignored);
