@@ -30,8 +30,6 @@ class Suite:
     """Sources in these folders that `programs` do not run."""
     runs: tuple = ()
     """Arguments of the one program, which has no test cases of Catch2: the runs that may notice, the quick one first."""
-    long_cases: bool = False
-    """Test cases that take much of the whole time are tried too, after all others. If not, only those named by the rule are."""
     environment: dict = dataclasses.field(default_factory=dict)
 
 
@@ -41,7 +39,6 @@ SUITES = {
         base="libjobcore/src",
         programs=("jobcore_tests", "jobcore_extension", "jobcore_stories"),
         folders=("libjobcore/src",),
-        long_cases=True,
         environment={"SIGNALBOX_STORIES": "1,600"}),
     # No line of its list is in that of `core`: the search alone has to notice.
     "search": Suite(
