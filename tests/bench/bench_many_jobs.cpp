@@ -348,7 +348,16 @@ void print(const std::vector<costs>& all) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const bool told = argc == 3;
-    print(measure(told ? std::atoi(argv[1]) : 10000, told ? std::atoi(argv[2]) : 100000));
+    const int small = argc == 3 ? std::atoi(argv[1]) : 10000;
+    const int large = argc == 3 ? std::atoi(argv[2]) : 100000;
+    if ((argc != 1 && argc != 3) || small < pods_of_job || large < small) {
+        fmt::print(
+            stderr,
+            "usage: bench_many_jobs [<pods> <pods>]: the smaller number first, at least {}\n",
+            pods_of_job
+        );
+        return 2;
+    }
+    print(measure(small, large));
     return 0;
 }
