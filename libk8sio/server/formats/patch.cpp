@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <string_view>
@@ -89,6 +90,12 @@ private:
         steps_ += steps;
         return steps_ <= max_steps;
     }
+    /// The levels of objects and lists in `v`.
+    std::size_t levels_of(const value& v);
+    /// Whether `v` may stand at `path`: what comes after the patch is recursive, too.
+    bool fits(const std::vector<std::string>& path, const value& v) {
+        return path.size() + levels_of(v) <= json::max_depth;
+    }
     /// The value `count` segments down the path, or nullptr.
     value* walk(const std::vector<std::string>& path, std::size_t count);
     bool add(const std::vector<std::string>& path, value v);
@@ -101,6 +108,24 @@ private:
     std::size_t copied_ = 0;
     std::size_t steps_ = 0;
 };
+
+std::size_t patch_run::levels_of(const value& v) {
+    std::size_t deepest = 0;
+    if (v.IsObject()) {
+        steps_ += v.MemberCount();
+        for (const auto& m : v.GetObject()) {
+            deepest = std::max(deepest, levels_of(m.value));
+        }
+    } else if (v.IsArray()) {
+        steps_ += v.Size();
+        for (const value& element : v.GetArray()) {
+            deepest = std::max(deepest, levels_of(element));
+        }
+    } else {
+        return 0;
+    }
+    return deepest + 1;
+}
 
 value* patch_run::walk(const std::vector<std::string>& path, std::size_t count) {
     value* at = target_;
@@ -125,6 +150,9 @@ value* patch_run::walk(const std::vector<std::string>& path, std::size_t count) 
 }
 
 bool patch_run::add(const std::vector<std::string>& path, value v) {
+    if (!fits(path, v)) {
+        return false;
+    }
     if (path.empty()) {
         *target_ = v;
         return true;
@@ -201,7 +229,7 @@ bool patch_run::carry_out(const value& operation) {
     }
     if (op == "replace") {
         value* at = walk(path, path.size());
-        if (at == nullptr || v == nullptr) {
+        if (at == nullptr || v == nullptr || !fits(path, *v)) {
             return false;
         }
         at->CopyFrom(*v, *arena_);

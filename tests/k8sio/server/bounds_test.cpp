@@ -94,6 +94,37 @@ TEST_CASE("[requirement H7] a JSON patch that passes over too much is refused") 
     );
 }
 
+TEST_CASE("[requirement H7] a JSON patch makes no object deeper than a body may be") {
+    pod_world w;
+    REQUIRE(w.send("POST", config_maps, config("v")).status == 201);
+    const auto nested = [](int levels) {
+        std::string open, close;
+        for (int i = 0; i < levels; ++i) {
+            open += R"({"":)";
+            close += '}';
+        }
+        return open + "0" + close;
+    };
+    const auto patched = [&](const std::string& operations) {
+        return w.send("PATCH", config_map, "[" + operations + "]", json_patch).status;
+    };
+    const std::string x = add("/x", nested(200));
+    const std::string way(55, '/');
+    CHECK(patched(x + "," + add("/x" + way, nested(200))) == 200);
+    CHECK(patched(x + "," + add("/x" + way, nested(201))) == 422);
+    CHECK(
+        patched(x + R"(,{"op":"replace","path":"/x)" + way + R"(","value":)" + nested(201) + "}") ==
+        422
+    );
+    CHECK(patched(x + "," + from_to("copy", "/x", "/x" + way)) == 200);
+    CHECK(patched(x + "," + from_to("copy", "/x", "/x/" + way)) == 422);
+    CHECK(
+        patched(x + "," + add("/y", nested(200)) + "," + from_to("move", "/y", "/x/" + way)) == 422
+    );
+    // A list is a level, too.
+    CHECK(patched(x + "," + add("/x/" + way, "[" + nested(199) + "]")) == 422);
+}
+
 TEST_CASE("[requirement H7] an object is no larger than a real server stores it") {
     pod_world w;
     REQUIRE(w.send("POST", config_maps, config("v")).status == 201);
