@@ -42,7 +42,7 @@ std::string record::tail_of(const kind_info& kind) const {
     }
     json::arena a;
     json::value object;
-    json::parse(object, "{" + tail, a);
+    json::parse_stored(object, "{" + tail, a);
     kind.form->from_kept(object, a);
     json::remove(object, "apiVersion");
     return json::to_text(object).substr(1);
@@ -129,7 +129,7 @@ record_ptr with_version(const record& r, std::uint64_t version) {
 
 json::value parse_record(const kind_info& kind, const record& r, json::arena& a) {
     json::value v;
-    json::parse(v, r.text(kind), a);
+    json::parse_stored(v, r.text(kind), a);
     return v;
 }
 

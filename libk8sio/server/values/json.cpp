@@ -13,9 +13,9 @@
 namespace signalbox::k8sio::server::json {
 namespace {
 
-constexpr unsigned parse_flags = rapidjson::kParseIterativeFlag |
-                                 rapidjson::kParseValidateEncodingFlag |
-                                 rapidjson::kParseFullPrecisionFlag;
+constexpr unsigned stored_flags =
+    rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag;
+constexpr unsigned parse_flags = stored_flags | rapidjson::kParseValidateEncodingFlag;
 
 bool too_deep(std::string_view text) {
     std::size_t depth = 0;
@@ -62,6 +62,12 @@ std::optional<std::string> parse(value& into, std::string_view text, arena& a) {
     }
     into.Swap(document);
     return std::nullopt;
+}
+
+void parse_stored(value& into, std::string_view text, arena& a) {
+    rapidjson::Document document(&a);
+    document.Parse<stored_flags>(text.data(), text.size());
+    into.Swap(document);
 }
 
 const value* member(const value& v, std::string_view key) {

@@ -23,6 +23,8 @@ inline constexpr std::size_t max_depth = 256;
 
 /// Parses `text` into `into`, whose strings live in `a`. On failure gives the reason.
 std::optional<std::string> parse(value& into, std::string_view text, arena& a);
+/// As parse, of a text that the server made of a value: what came in was checked then.
+void parse_stored(value& into, std::string_view text, arena& a);
 
 inline std::string_view view(const value& v) {
     return {v.GetString(), v.GetStringLength()};

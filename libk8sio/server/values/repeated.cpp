@@ -11,6 +11,40 @@ namespace {
 
 constexpr std::size_t most_told = 100;
 
+/// So few names are compared with each other; of more a sorted list is made.
+constexpr rapidjson::SizeType few_names = 16;
+
+bool names_come_again(const value& object) {
+    if (object.MemberCount() <= few_names) {
+        for (auto m = object.MemberBegin(); m != object.MemberEnd(); ++m) {
+            for (auto before = object.MemberBegin(); before != m; ++before) {
+                if (view(before->name) == view(m->name)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+    std::vector<std::string_view> names;
+    names.reserve(object.MemberCount());
+    for (const auto& m : object.GetObject()) {
+        names.push_back(view(m.name));
+    }
+    std::ranges::sort(names);
+    return std::ranges::adjacent_find(names) != names.end();
+}
+
+/// Without a word of where: there is mostly nothing to tell.
+bool any_repeated(const value& v) {
+    if (v.IsArray()) {
+        return std::any_of(v.Begin(), v.End(), any_repeated);
+    }
+    return v.IsObject() && (names_come_again(v) ||
+                            std::any_of(v.MemberBegin(), v.MemberEnd(), [](const value::Member& m) {
+                                return any_repeated(m.value);
+                            }));
+}
+
 class search {
 public:
     explicit search(std::vector<std::string>& found) : found_(&found) {}
@@ -70,6 +104,9 @@ private:
 
 std::vector<std::string> drop_repeated(value& v) {
     std::vector<std::string> found;
+    if (!any_repeated(v)) {
+        return found;
+    }
     search(found).look_at(v, "");
     return found;
 }
