@@ -127,9 +127,11 @@ bool decode_json_string(std::string_view quoted, std::string& out) {
     }
     const std::string_view text = quoted.substr(1, quoted.size() - 2);
     for (std::size_t at = 0; at < text.size();) {
-        if (text[at] != '\\') {
-            out += text[at++];
-            continue;
+        const std::size_t plain = std::min(text.find('\\', at), text.size()) - at;
+        out.append(text, at, plain);
+        at += plain;
+        if (at == text.size()) {
+            break;
         }
         if (++at == text.size()) {
             return false;
@@ -291,16 +293,22 @@ bool read_members(json_cursor& cursor, std::initializer_list<json_member> member
 }
 
 bool json_cursor::skip_string() {
-    for (++at_; at_ < text_.size(); ++at_) {
-        if (text_[at_] == '"') {
-            ++at_;
+    for (std::size_t from = at_ + 1;;) {
+        const std::size_t quote = text_.find('"', from);
+        if (quote == text_.npos) {
+            return fail();
+        }
+        std::size_t slashes = quote;
+        while (slashes > from && text_[slashes - 1] == '\\') {
+            --slashes;
+        }
+        // Two of them are one character.
+        if ((quote - slashes) % 2 == 0) {
+            at_ = quote + 1;
             return true;
         }
-        if (text_[at_] == '\\') {
-            ++at_;
-        }
+        from = quote + 1;
     }
-    return fail();
 }
 
 bool json_cursor::skip_nested() {

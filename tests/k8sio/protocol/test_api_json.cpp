@@ -87,6 +87,21 @@ TEST_CASE("[requirement T5] strings are decoded with all escapes, and written ba
     CHECK(out == original);
 }
 
+TEST_CASE("[requirement T5] a string ends with the first quote that is not escaped") {
+    for (std::size_t slashes = 0; slashes < 6; ++slashes) {
+        CAPTURE(slashes);
+        const std::string front = "\"a" + std::string(slashes, '\\') + "\"";
+        const std::string all = front + "\\\",\"";
+        json_cursor cursor(all);
+        CHECK(cursor.skip() == (slashes % 2 == 0 ? front : all));
+        // One that is not closed.
+        json_cursor open(front);
+        CHECK(open.skip() == (slashes % 2 == 0 ? front : ""));
+    }
+    json_cursor at_once(R"("","\"")");
+    CHECK(at_once.skip() == R"("")");
+}
+
 TEST_CASE("[requirement T14] the cursor refuses what is no JSON") {
     for (const char* bad :
          {"",
