@@ -86,7 +86,7 @@ struct pod_record {
     /// says nothing of the kind.
     const gang::scheduler* gang = nullptr;
     /// Hash of the fields that we set and that no one else has a reason to change (BEHAVIOUR.md
-    /// 2.14); 0: not known.
+    /// 2.14); 0: not known, as of a pod that runs or ran, of which no one asks it.
     std::uint64_t content = 0;
     /// Regular containers in spec order, then those init containers that failed or wait in error.
     std::vector<container_record> containers;

@@ -432,7 +432,10 @@ pod_record pod_sink::finish() {
         pod_.gates = first_bytes(gates_, pod_message_limit);
     }
     pod_.conditions = conditions_;
-    pod_.content = content_.finish(training_);
+    // Without a status (one that is to be made, say) the phase is not known.
+    if (pod_.phase == pod_phase::pending || pod_.phase == pod_phase::unknown) {
+        pod_.content = content_.finish(training_);
+    }
     order_containers();
     mark_training();
     return std::move(pod_);

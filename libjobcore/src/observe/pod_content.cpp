@@ -2,17 +2,35 @@
 #include "observe/pod_content.hpp"
 
 #include "observe/pod_places.hpp"
+#include "strings/content_hash.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <cstddef>
 
 namespace signalbox::core::observe::pod {
+namespace {
 
-static constexpr std::string_view our_volumes = "signalbox-";
+constexpr std::string_view our_volumes = "signalbox-";
+/// Arguments may be as long as a list of all pods; the beginning of such a text tells enough.
+constexpr std::size_t longest = 4096;
+
+void add_number(std::string& to, std::uint64_t value) {
+    for (int shift = 56; shift >= 0; shift -= 8) {
+        to += static_cast<char>(value >> shift);
+    }
+}
+
+/// With its length, so that fields cannot run together.
+void add_field(std::string& to, std::string_view text) {
+    add_number(to, text.size());
+    to += text.substr(0, longest);
+}
+
+}  // namespace
 
 void content_reader::open(node n) {
     if (n == in_container) {
-        container_ = {};
+        containers_.emplace_back();
     } else if (n == in_mount) {
         mount_ = {};
     } else if (n == in_volume) {
@@ -22,35 +40,28 @@ void content_reader::open(node n) {
 
 void content_reader::close(node n) {
     if (n == in_mount && mount_.name.starts_with(our_volumes)) {
-        container_.mounts.field(mount_.name).field(mount_.path).field(mount_.sub_path);
+        for (const std::string* field : {&mount_.name, &mount_.path, &mount_.sub_path}) {
+            add_field(containers_.back().mounts, *field);
+        }
     } else if (n == in_volume && volume_.name.starts_with(our_volumes)) {
-        volumes_.field(volume_.name).field(volume_.secret);
-    } else if (n == in_container) {
-        container& c = container_;
-        const std::uint64_t content = content_hash()
-                                          .field(c.image)
-                                          .number(c.command.value())
-                                          .number(c.args.value())
-                                          .number(c.mounts.value())
-                                          .number(c.privileged ? 1 : 0)
-                                          .value();
-        containers_.push_back({std::move(c.name), content});
+        add_field(volumes_, volume_.name);
+        add_field(volumes_, volume_.secret);
     }
 }
 
 void content_reader::text(node n, std::string_view value) {
     switch (n) {
         case container_name:
-            container_.name = value;
+            containers_.back().name = value;
             break;
         case container_image:
-            container_.image = value;
+            containers_.back().image = value;
             break;
         case command_word:
-            add(container_.command, value);
+            add_field(containers_.back().command, value);
             break;
         case args_word:
-            add(container_.args, value);
+            add_field(containers_.back().args, value);
             break;
         case mount_name:
             mount_.name = value;
@@ -82,16 +93,17 @@ void content_reader::boolean(node n, bool value) {
     if (n == host_namespace && value) {
         ++host_namespaces_;
     } else if (n == is_privileged) {
-        container_.privileged = value;
+        containers_.back().privileged = value;
     }
 }
 
 std::uint64_t content_reader::finish(std::string_view training) const {
     content_hash hash;
-    hash.field(account_).field(subdomain_).number(host_namespaces_).number(volumes_.value());
-    for (const found_container& c : containers_) {
+    hash.field(account_).field(subdomain_).number(host_namespaces_).field(volumes_);
+    for (const container& c : containers_) {
         if (c.name == training) {
-            hash.number(c.content);
+            hash.field(c.image).field(c.command).field(c.args).field(c.mounts);
+            hash.number(c.privileged ? 1 : 0);
         }
     }
     return std::max<std::uint64_t>(hash.value(), 1);

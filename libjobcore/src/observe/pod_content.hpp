@@ -2,9 +2,7 @@
 #pragma once
 
 #include "observe/path_reader.hpp"
-#include "strings/content_hash.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,7 +11,7 @@
 namespace signalbox::core::observe::pod {
 
 /// What of a pod's specification must be as we write it (pod_record::content). The members of an
-/// object may come in any order: each has a hash of its own until the object ends.
+/// object may come in any order: each is held until the object ends.
 class content_reader {
 public:
     void open(node n);
@@ -26,20 +24,10 @@ public:
     std::string_view found_subdomain() const { return subdomain_; }
 
 private:
-    /// Arguments may be as long as a list of all pods; the beginning of such a text tells enough.
-    static constexpr std::size_t longest = 4096;
-    static void add(content_hash& to, std::string_view text) {
-        to.number(text.size()).field(text.substr(0, longest));
-    }
-
     struct container {
         std::string name, image;
-        content_hash command, args, mounts;
+        std::string command, args, mounts;  // their fields
         bool privileged = false;
-    };
-    struct found_container {
-        std::string name;
-        std::uint64_t content;
     };
     struct {
         std::string name, path, sub_path;
@@ -47,9 +35,8 @@ private:
     struct {
         std::string name, secret;
     } volume_;
-    container container_;
-    std::vector<found_container> containers_;
-    content_hash volumes_;
+    std::vector<container> containers_;  // the last one is being read
+    std::string volumes_;                // their fields
     std::string account_, subdomain_;
     std::uint64_t host_namespaces_ = 0;
 };

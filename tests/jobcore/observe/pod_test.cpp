@@ -478,7 +478,17 @@ TEST_CASE("[behaviour 2.14] what of a pod counts as its content", "[observe]") {
     const std::string pod = ssh_pod();
     const auto content = core::content_of_pod(pod);
     CHECK(content != 0);
-    CHECK(decoded(edited(pod, {"\"metadata\":{", R"("metadata":{"uid":"u",)"})).content == content);
+    const std::string stored = edited(pod, {"\"metadata\":{", R"("metadata":{"uid":"u",)"});
+    CHECK(decoded(stored).content == content);
+    const auto in_phase = [&](const std::string& phase) {
+        return decoded(
+                   stored.substr(0, stored.size() - 1) + R"(,"status":{"phase":")" + phase + "\"}}"
+        )
+            .content;
+    };
+    CHECK(in_phase("Pending") == content);
+    CHECK(in_phase("Running") == 0);
+    CHECK(in_phase("Failed") == 0);
     const auto e = GENERATE(
         pod_edit{R"("image":"ds:1")", R"("image":"evil")"},
         pod_edit{"\"/bin/sh\"", "\"/bin/evil\""},
