@@ -21,9 +21,9 @@ void add_number(std::string& to, std::uint64_t value) {
 }
 
 /// With its length, so that fields cannot run together.
-void add_field(std::string& to, std::string_view text) {
+void add_field(std::string& to, std::string_view text, std::size_t most = std::string_view::npos) {
     add_number(to, text.size());
-    to += text.substr(0, longest);
+    to += text.substr(0, most);
 }
 
 }  // namespace
@@ -58,10 +58,10 @@ void content_reader::text(node n, std::string_view value) {
             containers_.back().image = value;
             break;
         case command_word:
-            add_field(containers_.back().command, value);
+            add_field(containers_.back().command, value, longest);
             break;
         case args_word:
-            add_field(containers_.back().args, value);
+            add_field(containers_.back().args, value, longest);
             break;
         case mount_name:
             mount_.name = value;

@@ -555,6 +555,14 @@ TEST_CASE("[behaviour 2.14] the order of members and of who is named first means
     };
     CHECK(with(list) != with(list + "x"));
     CHECK(with(list) != with("y" + list.substr(1)));
+    // Of a mount all counts.
+    const auto mounted = [&](const std::string& path) {
+        return of(
+            R"({"containers":[{"name":"c","volumeMounts":[{"name":"signalbox-ssh","mountPath":")" +
+            path + R"("}]}]})"
+        );
+    };
+    CHECK(mounted(list + "x") != mounted(list + "y"));
 }
 
 TEST_CASE("[api 5.7] a pod tells whose gang it is a member of", "[observe]") {
