@@ -556,11 +556,10 @@ TEST_CASE("[behaviour 2.14] the order of members and of who is named first means
     CHECK(with(list) != with(list + "x"));
     CHECK(with(list) != with("y" + list.substr(1)));
     // Of a mount all counts.
+    const std::string mount =
+        R"({"containers":[{"name":"c","volumeMounts":[{"name":"signalbox-x",)";
     const auto mounted = [&](const std::string& path) {
-        return of(
-            R"({"containers":[{"name":"c","volumeMounts":[{"name":"signalbox-ssh","mountPath":")" +
-            path + R"("}]}]})"
-        );
+        return of(mount + R"("mountPath":")" + path + R"("}]}]})");
     };
     CHECK(mounted(list + "x") != mounted(list + "y"));
 }
