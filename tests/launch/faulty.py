@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 
 import torch
 import torch.distributed as dist
@@ -66,6 +67,13 @@ def leave():
     sys.exit("no shard for this rank")
 
 
+def leave_late():
+    """Its peers have ended before it does, and its launcher may end it on the way out."""
+    dist.destroy_process_group()
+    time.sleep(2)
+    sys.exit("no shard for this rank")
+
+
 def torn():
     """Writes what is no UTF-8, as programs in C do with the name of a file."""
     sys.stderr.reconfigure(errors="surrogateescape")
@@ -104,6 +112,7 @@ FAULTS = {
     "shapes": lambda: torch.ones(2, 3) @ torch.ones(4, 5),
     "memory": lambda: bytearray(1 << 60),
     "exit": leave,
+    "late": leave_late,
     "c++": lambda: ctypes.CDLL("libstdc++.so.6")._ZSt20__throw_length_errorPKc(b"no room for a sample"),
     "assert": lambda: libc.__assert_fail(b"size > 0", b"loader.c", 42, b"read_shard"),
     "chinese": lambda: words("损失是 NaN"),

@@ -39,6 +39,7 @@ FAULTS = {
     "shapes": "rank 1 multiplies matrices that do not fit",
     "memory": "rank 1 finds no memory",
     "exit": "rank 1 ends with 1 and words of its own form (`sys.exit(text)`)",
+    "late": "rank 1 does so 2 s after it has left the others",
     "c++": "no one catches an exception of C++ in rank 1",
     "assert": "an assertion of C fails in rank 1",
     "chinese": "rank 1 raises an exception with Chinese words",

@@ -21,6 +21,7 @@ NAN = r"ValueError: loss is NaN \(/probe/faulty\.py:\d+, in step\)"
 KILLED = r"killed by signal 9, SIGKILL"
 CRASHED = r"(killed by signal 11, SIGSEGV|Fatal Python error: Segmentation fault)"
 SILENT = r"exited with 3"
+LEFT = r"no shard for this rank|rank 1( on \S+)? failed; its log says why|a rank failed: return code = 1"
 # What is looked for in the words about the failure: by fault.
 CAUSES = {
     "nan": NAN,
@@ -36,7 +37,8 @@ CAUSES = {
     "silent": SILENT,
     "c++": r"no room for a sample",
     "assert": r"loader\.c:42: read_shard: Assertion `size > 0' failed",
-    "exit": r"no shard for this rank|rank 1( on \S+)? failed; its log says why|a rank failed: return code = 1",
+    "exit": LEFT,
+    "late": LEFT,
     "thread": NAN,
     "spawn": NAN,
     "shapes": r"RuntimeError: (mm: )?mat1 and mat2 shapes cannot be multiplied \(2x3 and 4x5\) \(/probe/faulty\.py:\d+, in <lambda>\)",
@@ -77,8 +79,9 @@ LAUNCHERS = {
 }
 # A launcher in a plain job, which knows nothing of it.
 STATIC = "--nnodes=2 --nproc_per_node=1 --node_rank=$RANK --master_addr=$MASTER_ADDR --master_port=$MASTER_PORT"
-# The first process of a pod cannot kill itself.
-IMPOSSIBLE = {("plain", "killed")}
+# The first process of a pod cannot kill itself. An agent that loses the store of another one ends its rank, and no one says
+# which rank was first.
+IMPOSSIBLE = {("plain", "killed"), ("c10d", "late")}
 # What others are made of: faults that they tell in their own way are enough.
 VARIANTS = ("colossalai 2", "elastic", "torchrun in a shell", "python -m", "accelerate")
 OF_VARIANTS = ("nan", "all-nan", "import", "script", "killed", "silent", "exit")
@@ -91,7 +94,9 @@ OTHER_CAUSES = {
 }
 # Old torch does not say whose a line is: of several ranks in one log which one left without an error.
 if suite.PACKAGES == "debian":
-    OTHER_CAUSES |= {(each, "exit"): r"exited with 1: a rank failed; its log says why" for each in ("colossalai", "colossalai 2")}
+    OTHER_CAUSES |= {
+        (launcher, fault): r"exited with 1: a rank failed; its log says why"
+        for launcher in ("colossalai", "colossalai 2") for fault in ("exit", "late")}
 VICTIMS = r"Connection closed by peer|Connection reset by peer"
 TURNS = int(os.environ.get("SIGNALBOX_TURNS", 1))
 

@@ -325,6 +325,44 @@ TEST_CASE("[behaviour 3.9] without ranks before lines their number tells that on
     CHECK(told(one + one + report(0, 1, 1, 1)) != some_rank);
 }
 
+TEST_CASE("[behaviour 3.9] where only victims tell, who was stopped without a word was first") {
+    const std::string lost = "RuntimeError: Connection closed by peer";
+    const auto told = [](const std::string& log) { return judge_log("", "launcher-0", log); };
+    const std::string victims = raised(2, lost) + raised(0, lost);
+    const std::string reports[] = {report(0, 0, 1, -15), report(1, 2, 1, -15)};
+    const std::string ends = reports[0] + reports[1];
+    const std::string one = "rank 1 on worker-0 failed; its log says why";
+
+    const log_evidence said = told(victims + raised(3, lost) + ends);
+    CHECK(said.text == one);
+    CHECK(said.error_code == 1);  // that of its launcher's signal is none of its own
+    CHECK(said.silent);
+    CHECK_FALSE(said.secondary);
+    CHECK(told(victims + raised(3, lost) + reports[1] + reports[0]).text == one);
+    CHECK(told(victims + ends).text == some_rank);
+    CHECK(told(victims + raised(3, lost) + raised(1, lost) + ends)
+              .text.ends_with(lost + " (/code/train.py:57, in step)"));
+    CHECK(told(raised(3, not_finite) + victims + ends).text.find(not_finite) != std::string::npos);
+
+    // Who ended by itself comes before who was stopped.
+    const std::string by_itself = report(0, 0, 1, 1) + reports[1];
+    CHECK(told(victims + by_itself).text == one);
+    CHECK(told(raised(2, lost) + by_itself).text == some_rank);
+
+    // Of a node that has no report it may have been any rank.
+    const std::string failed = "Error: failed to run torchrun --nnodes=3 train.py on worker-";
+    CHECK(told(victims + raised(3, lost) + ends + failed + "1\n" + failed + "0\n").text == one);
+    CHECK(told(victims + ends + failed + "1\n" + failed + "0\n" + failed + "2\n").secondary);
+
+    // In the log of one node others may have been first.
+    CHECK(told(raised(0, lost) + reports[0]).secondary);
+
+    // Whose an end is, mixed reports do not say.
+    const std::size_t cut = reports[0].rfind("  rank ");
+    const std::string mixed = reports[0].substr(0, cut) + reports[1] + reports[0].substr(cut);
+    CHECK(told(victims + raised(3, lost) + mixed).text == some_rank);
+}
+
 TEST_CASE(
     "[behaviour 3.9] of ranks that say other things the first is told, whatever report is last"
 ) {

@@ -16,7 +16,10 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <set>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace signalbox::core {
 namespace engine {
@@ -129,24 +132,44 @@ std::string silent_end(
     return printable_tail((who.empty() ? "a rank" : who) + " failed; its log says why");
 }
 
+/// Those that no error in the log is of.
+std::vector<failed_rank> without_error(
+    std::span<const failed_rank> ended, const std::set<std::int32_t>& heard
+) {
+    std::vector<failed_rank> out;
+    std::ranges::copy_if(ended, std::back_inserter(out), [&](const failed_rank& one) {
+        return one.rank && !heard.contains(*one.rank);
+    });
+    return out;
+}
+
 /// Where each other rank that ended by itself tells in the log what it suffered: the one that does
-/// not. Without the prefixes of torch their number tells that there is one, and not which. In a log
-/// of several nodes, where only victims tell, somebody else was first: one of those that tell
-/// nothing, though of a victim the words may be torn, or come before its launcher ended it.
+/// not. In a log of several nodes, where only victims tell, somebody else was first: one of those
+/// that tell nothing, though of a victim the words may be torn, or come before its launcher ended
+/// it. Without the prefixes of torch, or in mixed reports, their number tells that there is one,
+/// and not which.
 std::optional<failed_rank> find_silent(const ends_of_ranks& ends, std::string_view message) {
     const heard_errors heard = find_heard_errors(message);
-    if (heard.ranks.empty()) {
-        const std::size_t told = heard.tracebacks;
-        const bool one = ends.report_count > 1 ? told < ends.raised.size() + ends.stopped_count
-                                               : told + 1 == ends.raised.size();
+    const bool several = ends.report_count > 1;
+    if (several && ends.lacks_report) {
+        return std::nullopt;
+    }
+    if (heard.ranks.empty() || ends.mixed) {
+        const std::size_t told = std::max(heard.tracebacks, heard.ranks.size());
+        const bool one = several ? told < ends.raised.size() + ends.stopped_count
+                                 : told + 1 == ends.raised.size();
         return told > 0 && one ? std::optional(failed_rank()) : std::nullopt;
     }
-    const auto silent = [&](const failed_rank& one) {
-        return one.rank && !heard.ranks.contains(*one.rank);
-    };
-    const auto first = std::ranges::find_if(ends.raised, silent);
-    const bool only = std::ranges::count_if(ends.raised, silent) == 1;
-    return only ? std::optional(*first) : std::nullopt;
+    auto silent = without_error(ends.raised, heard.ranks);
+    if (several && silent.empty()) {
+        silent = without_error(ends.stopped, heard.ranks);
+        // Who leaves without a word may be ended on the way out: that is no end of its own.
+        std::ranges::for_each(silent, [](failed_rank& one) { one.code = failed_rank().code; });
+    }
+    if (silent.size() == 1) {
+        return silent.front();
+    }
+    return several && !silent.empty() ? std::optional(failed_rank()) : std::nullopt;
 }
 
 /// Which rank torchrun saw first is chance, a victim where another one was killed: one that ended

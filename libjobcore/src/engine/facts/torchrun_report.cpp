@@ -16,6 +16,8 @@ namespace {
 /// Behind the rank, in each entry of a report.
 constexpr std::string_view local_rank = " (local_rank: ";
 constexpr std::string_view root_cause = "Root Cause (first observed failure):";
+/// What ColossalAI's launcher says of each node that failed, also of one that it has lost.
+constexpr std::string_view node_failed = "Error: failed to run ";
 
 /// `exitcode  : -9 (pid: 45)` among the lines of a report; empty if it has none of that name.
 std::string_view field_of(std::string_view report, std::string_view name) {
@@ -66,11 +68,6 @@ std::optional<std::int32_t> read_exit_code(std::string_view line) {
     return std::nullopt;
 }
 
-void forget_place(failed_rank& one) {
-    one.rank.reset();
-    one.host = {};
-}
-
 /// Goes through reports line by line.
 class ends_reader {
 public:
@@ -78,6 +75,7 @@ public:
         line = trimmed(line);
         read_frame(line);
         closed_count_ += line.find("closing signal SIG") != line.npos ? 1U : 0U;
+        failed_nodes_ += line.starts_with(node_failed) ? 1U : 0U;
         const std::size_t colon = line.find(':');
         const auto name = trimmed(line.substr(0, colon));
         const auto value =
@@ -96,20 +94,21 @@ public:
         }
     }
     ends_of_ranks take() && {
-        if (mixed_) {
-            std::ranges::for_each(raised_, &forget_place);
-            if (own_) {
-                forget_place(*own_);
-            }
+        if (mixed_ && own_) {
+            own_->rank.reset();
+            own_->host = {};
         }
         if (mixed_hosts_) {
             hosts_.clear();
         }
+        const std::size_t listed = stopped_.size();
         return {
             own_,
             std::move(raised_),
-            stopped_count_ > 0 ? stopped_count_ : closed_count_,
+            std::move(stopped_),
+            listed > 0 ? listed : closed_count_,
             report_count_,
+            failed_nodes_ > report_count_,
             mixed_,
             mixed_ || mixed_frames_,
             std::move(hosts_)};
@@ -147,9 +146,10 @@ private:
             own_ = now_;
         }
         const bool raised = code == 1 || code == aborted;
-        stopped_count_ += is_victims_code(code) && !raised ? 1U : 0U;
         if (raised) {
             raised_.push_back(now_);
+        } else if (is_victims_code(code)) {
+            stopped_.push_back(now_);
         }
         now_ = failed_rank();
         before_ = part::code;
@@ -158,8 +158,8 @@ private:
     part before_ = part::none;
     failed_rank now_;
     std::optional<failed_rank> own_;
-    std::vector<failed_rank> raised_;
-    std::size_t stopped_count_ = 0, report_count_ = 0;
+    std::vector<failed_rank> raised_, stopped_;
+    std::size_t report_count_ = 0, failed_nodes_ = 0;
     std::size_t closed_count_ = 0;  ///< `Sending process 45 closing signal SIGTERM`
     bool mixed_ = false;
     std::map<std::int32_t, std::string_view> hosts_;  ///< by rank

@@ -36,9 +36,13 @@ struct ends_of_ranks {
     std::optional<failed_rank> own;
     /// Those that ended by themselves as Python does after any exception: with 1, or aborted.
     std::vector<failed_rank> raised;
-    /// Of those whom their launcher ended: where no report lists them, as it said that it would.
+    /// Those whom their launcher ended, where reports list them.
+    std::vector<failed_rank> stopped;
+    /// Of these; where no report lists them, of those that it said it would end.
     std::size_t stopped_count = 0;
     std::size_t report_count = 0;
+    /// A launcher of several nodes says of more of them that they failed than there are reports.
+    bool lacks_report = false;
     /// Lines of two reports lie in between each other: whose a code is cannot be said.
     bool mixed = false;
     /// So may tracebacks: whose one is cannot be said.
