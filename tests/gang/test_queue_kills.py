@@ -25,12 +25,18 @@ CPUS = 10
 MOST_JOBS = 7  # at once: about twice what there is quota for
 
 
+def owner_of(workload):
+    """The job's name, of the name of its Workload."""
+    return workload.rpartition("-")[0]
+
+
 class Users:
     """What people do to the queue and to the jobs in it."""
 
     def __init__(self, test, chance):
         self.test, self.chance, self.numbers = test, chance, itertools.count()
         self.jobs = {}  # what is done to each: its name, and whether it is paused
+        self.removed = set()  # whose Workloads: of a job that has ended none is made again
         self.done = collections.Counter()
 
     def act(self):
@@ -113,6 +119,7 @@ class Users:
 
     def remove_workload(self):
         name = self.workload()
+        self.removed.add(name and owner_of(name))
         return name and self.test.world.delete("workload", name, self.test.here)
 
     def drain(self):
@@ -208,12 +215,14 @@ class Kills(kueue_facts.QueuedJobs):
         eventually(lambda: f"Kueue counts nothing, not {self.numbers()}:\n{self.world.tails()}", lambda: not self.numbers())
         eventually(
             lambda: f"there are no Workloads but of {sorted(users.jobs)}: {self.workloads()}",
-            lambda: len(self.workloads()) == len(users.jobs))
+            lambda: self.owners() <= set(users.jobs))
         self.world.settle()
         self.assertEqual(self.numbers(), {})
         for name in users.jobs:
             status = self.world.status(name, self.here)
             self.assertEqual((status["phase"], status["backoffCount"]), ("Succeeded", 0), name)
+        self.assertLessEqual(set(users.jobs) - self.owners(), users.removed)
+        for name in self.owners():
             self.assertEqual(world.told(self.workload_of(name), "Finished")[0], "True", name)
         alive = [name for name, pod in self.pods().items() if pod["status"].get("phase") in ("Pending", "Running")]
         self.assertEqual(alive, [])
@@ -228,6 +237,9 @@ class Kills(kueue_facts.QueuedJobs):
 
     def workloads(self):
         return [each["metadata"]["name"] for each in self.world.plane.objects("workloads", self.here)]
+
+    def owners(self):
+        return set(map(owner_of, self.workloads()))
 
 
 if __name__ == "__main__":
